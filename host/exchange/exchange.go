@@ -1,0 +1,100 @@
+// Package exchange is the one value that follows a request from its head to the end of its response. The
+// edge makes it, fills it and ends it; host/wasm lets the guests read and write it. It is used by one
+// goroutine at a time: the one that serves the request. Nothing in it survives a crash; what must survive
+// lies behind the pool's tickets, which it collects.
+package exchange
+
+import (
+	"net/netip"
+
+	"github.com/porchedge/porch/pool"
+)
+
+// Exchange is one request, its response, and all that is held for it meanwhile.
+type Exchange struct {
+	ID      string // request id: the instance of problem documents, sent upstream as X-Request-Id
+	Request Request
+	// Response is what the client receives unless a place on the way back changes it. It is valid once
+	// the way back has begun.
+	Response Response
+	Route    string // name of the matched route, bounded by the configuration: fit for a metric label
+	Peer     netip.Addr
+	Client   netip.Addr // behind trusted proxies; the peer where there are none
+
+	Properties Properties
+	// Places has one entry for each filter of the route, in the order of the chain.
+	Places []Place
+	// Tickets are what the response rests on; it leaves when all are durable.
+	Tickets pool.Tickets
+	// Claim is set by the one begin of the exchange, at place ClaimPlace.
+	Claim      *pool.Claim
+	ClaimPlace int
+	// Replayed is true when Response comes from a stored row.
+	Replayed bool
+}
+
+// Request is the request as filters see it and as it will be forwarded.
+type Request struct {
+	Method    string
+	Scheme    string
+	Authority []byte // host and port as the client named them
+	Path      []byte // as sent, without the query
+	Query     []byte // as sent, without the mark
+	HasQuery  bool   // the mark was there, so "/a?" keeps it
+	RoutePath []byte // canonical: decoded, dots removed, slashes merged; routes match it
+	Header    Header
+
+	// Held says that the whole body is in Body; else it streams past the filters.
+	Held bool
+	Body []byte
+
+	// Sent is the request as the client sent it, which digest covers whatever filters rewrite.
+	Sent Sent
+}
+
+// Sent keeps the parts of the request that a digest covers, as they arrived.
+type Sent struct {
+	Method                            string
+	Authority, Path, Query, MediaType []byte
+	HasQuery                          bool
+}
+
+// Source says who made a response.
+type Source uint8
+
+// The sources of a response.
+const (
+	FromNone     Source = iota
+	FromUpstream        // the upstream answered
+	FromFilter          // a filter called respond
+	FromHost            // the host answered: an error, a limit of its own
+	FromStore           // a stored response, replayed
+)
+
+// Response is the response as filters see it on the way back.
+type Response struct {
+	Status int
+	Header Header
+	Source Source
+	Body   Body
+}
+
+// Place is one filter's turn in the chain.
+type Place struct {
+	Filter string
+	// Ops are the response header operations recorded while the request was handled. The edge applies
+	// them on the way back, just before the place's porch_response. When the filter itself responds they
+	// are the headers of its answer.
+	Ops []HeaderOp
+	// Body is the body that the filter set for its own answer.
+	Body []byte
+	// Status is the filter's own answer; 0 if it did not respond.
+	Status int
+	// Continued is true once porch_request returned 0 without a response: the way back passes here.
+	Continued bool
+	// Condition is the worst condition that a decision of this place met (Saturated, Unavailable,
+	// Capacity); 0 if none. The host answers 503 for it unless the filter's failure policy is open.
+	Condition int32
+	// Mismatched is true after begin answered Mismatch.
+	Mismatched bool
+}
