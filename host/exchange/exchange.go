@@ -5,8 +5,10 @@
 package exchange
 
 import (
+	"io"
 	"net/netip"
 
+	"github.com/porchedge/porch/abi"
 	"github.com/porchedge/porch/pool"
 )
 
@@ -20,6 +22,8 @@ type Exchange struct {
 	Route    string // name of the matched route, bounded by the configuration: fit for a metric label
 	Peer     netip.Addr
 	Client   netip.Addr // behind trusted proxies; the peer where there are none
+	// PeerTrusted says that the peer is a declared proxy, so what it forwards is kept.
+	PeerTrusted bool
 
 	Properties Properties
 	// Places has one entry for each filter of the route, in the order of the chain.
@@ -29,6 +33,8 @@ type Exchange struct {
 	// Claim is set by the one begin of the exchange, at place ClaimPlace.
 	Claim      *pool.Claim
 	ClaimPlace int
+	// Once is the spec of the claim's policy.
+	Once *abi.OnceSpec
 	// Replayed is true when Response comes from a stored row.
 	Replayed bool
 }
@@ -47,6 +53,10 @@ type Request struct {
 	// Held says that the whole body is in Body; else it streams past the filters.
 	Held bool
 	Body []byte
+	// Stream is the body that is not held, nil if there is none. It ends with io.EOF only where the
+	// client's body truly ended. Length is its size in bytes; -1 if the client did not say.
+	Stream io.Reader
+	Length int64
 
 	// Sent is the request as the client sent it, which digest covers whatever filters rewrite.
 	Sent Sent
