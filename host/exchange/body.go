@@ -1,6 +1,19 @@
 package exchange
 
-import "io"
+import (
+	"errors"
+	"io"
+)
+
+// Why a request body could not be read whole. A body that was cut short is io.ErrUnexpectedEOF.
+var (
+	// ErrBodyTooLarge is returned once a body passes its bound: 413.
+	ErrBodyTooLarge = errors.New("exchange: request body too large")
+	// ErrBodySlow is returned when the client sends too slowly: 408.
+	ErrBodySlow = errors.New("exchange: request body too slow")
+	// ErrBodyMalformed is returned for broken chunked framing: 400.
+	ErrBodyMalformed = errors.New("exchange: request body malformed")
+)
 
 // Body is a response body: either Bytes, whole, or a Stream of Length bytes.
 type Body struct {

@@ -28,6 +28,8 @@ type Exchange struct {
 	Properties Properties
 	// Places has one entry for each filter of the route, in the order of the chain.
 	Places []Place
+	// Next is the place whose turn is next on the way forward.
+	Next int
 	// Tickets are what the response rests on; it leaves when all are durable.
 	Tickets pool.Tickets
 	// Claim is set by the one begin of the exchange, at place ClaimPlace.
