@@ -23,3 +23,11 @@ type Body struct {
 	// Trailer gives the fields after a chunked stream; it may be called once Read has returned io.EOF.
 	Trailer func() []Field
 }
+
+// Close closes the body's stream, if it has one, and lets it go.
+func (r *Response) Close() {
+	if r.Body.Stream != nil {
+		r.Body.Stream.Close()
+		r.Body = Body{}
+	}
+}

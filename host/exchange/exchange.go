@@ -37,6 +37,8 @@ type Exchange struct {
 	ClaimPlace int
 	// Once is the spec of the claim's policy.
 	Once *abi.OnceSpec
+	// UpstreamStatus is the status that the upstream answered with; 0 if it did not.
+	UpstreamStatus int
 	// Replayed is true when Response comes from a stored row.
 	Replayed bool
 }
@@ -109,4 +111,13 @@ type Place struct {
 	Condition int32
 	// Mismatched is true after begin answered Mismatch.
 	Mismatched bool
+}
+
+// StartPlaces readies n places.
+func (x *Exchange) StartPlaces(n int) {
+	if cap(x.Places) < n {
+		x.Places = make([]Place, n)
+		return
+	}
+	x.Places = x.Places[:n]
 }

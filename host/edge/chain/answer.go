@@ -1,0 +1,93 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/porchedge/porch/abi"
+	"github.com/porchedge/porch/host/edge/problem"
+	"github.com/porchedge/porch/host/edge/upstream"
+	"github.com/porchedge/porch/host/exchange"
+)
+
+// The host's own answers about a keyed request.
+var (
+	mismatch = problem.Problem{
+		Status: http.StatusUnprocessableEntity,
+		Detail: "this key was used for another request; use a new key for a new request",
+	}
+	stillRunning = problem.Problem{
+		Status:     http.StatusConflict,
+		Detail:     "the first request with this key is still running; try again later with the same key",
+		RetryAfter: 1,
+	}
+	notStored = problem.Problem{
+		Status: http.StatusConflict,
+		Detail: "the request with this key has run, and its response was not kept",
+	}
+)
+
+// The host's own answers about an upstream or a body that failed.
+var (
+	unreachable = problem.Problem{Status: http.StatusBadGateway, Detail: "the upstream cannot be reached"}
+	nonsense    = problem.Problem{Status: http.StatusBadGateway, Detail: "the upstream's answer cannot be used"}
+	timedOut    = problem.Problem{Status: http.StatusGatewayTimeout, Detail: "the upstream did not answer in time"}
+	tooLarge    = problem.Problem{Status: http.StatusRequestEntityTooLarge, Detail: "the request body is too large"}
+	tooSlow     = problem.Problem{Status: http.StatusRequestTimeout, Detail: "the request body came too slowly"}
+	malformed   = problem.Problem{Status: http.StatusBadRequest, Detail: "the request body is malformed or was cut short"}
+)
+
+func conditionDetail(c abi.Condition) string {
+	switch c {
+	case abi.Saturated:
+		return "too many requests are waiting for a decision"
+	case abi.Capacity:
+		return "a policy holds as many keys as it may"
+	default:
+		return "decisions cannot be taken just now"
+	}
+}
+
+// forward sends x upstream and turns a failure into the host's answer.
+func (c *Chain) forward(x *exchange.Exchange) {
+	err := c.upstream.Forward(x)
+	if err == nil {
+		x.UpstreamStatus = x.Response.Status
+		return
+	}
+	x.Response.Close()
+	c.log.LogAttrs(context.Background(), slog.LevelWarn, "upstream failed",
+		slog.String("route", x.Route), slog.String("request", x.ID), slog.Any("error", err))
+	problem.Fill(x, upstreamProblem(err))
+}
+
+func upstreamProblem(err error) problem.Problem {
+	var failure *upstream.Error
+	if !errors.As(err, &failure) {
+		return nonsense
+	}
+	switch failure.Kind {
+	case upstream.Unreachable:
+		return unreachable
+	case upstream.Timeout:
+		return timedOut
+	case upstream.ClientBody:
+		return BodyProblem(failure.Err)
+	default:
+		return nonsense
+	}
+}
+
+// BodyProblem is the answer to a request whose body could not be read.
+func BodyProblem(err error) problem.Problem {
+	switch {
+	case errors.Is(err, exchange.ErrBodyTooLarge):
+		return tooLarge
+	case errors.Is(err, exchange.ErrBodySlow):
+		return tooSlow
+	default:
+		return malformed
+	}
+}
