@@ -131,6 +131,12 @@ const (
 	DigestAll         int32 = 1<<6 - 1
 )
 
+// Statuses that respond takes, and that a filter may set.
+const (
+	MinStatus = 200
+	MaxStatus = 599
+)
+
 // DigestSize is the length of a digest in bytes (SHA-256).
 const DigestSize = 32
 
@@ -157,12 +163,16 @@ const (
 	MaxCharges      = 64       // charges of one count
 	MaxPolicies     = 64       // policies of one filter
 	MaxPolicyName   = 64       // bytes of a policy's name
+	MaxSpec         = 64 << 10 // bytes of a policy's spec
+	MaxNeeds        = 16       // needs of one filter
 	MaxProperties   = 64       // properties of one exchange
 	MaxProperty     = 4096     // bytes of a property's value
 	MaxPropertyName = 128      // bytes of a property's name, without the filter's
 	MaxLogLine      = 4096     // bytes of a log line; the rest is cut
 	MaxFieldName    = 256      // bytes of a header's name
 	MaxFieldValue   = 64 << 10 // bytes of a header's value
+	MaxTarget       = 8 << 10  // bytes of a path, query or authority that a filter sets
+	MaxHeaderOps    = 256      // header operations of one call
 	MaxReasons      = 64       // reject calls of one configuration; the rest is dropped
 	MaxReason       = 1024     // bytes of a pointer or a reason
 	MaxResponseBody = 1 << 20  // bytes of a response body that a filter sets
