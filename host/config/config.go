@@ -75,7 +75,10 @@ type Filter struct {
 	Memory    int64 // bytes
 	Instances int
 	OnFailure OnFailure
-	// At maps a JSON pointer into Config to its place in the file.
+	// ModuleAt is where the file names the module; zero if made from flags.
+	ModuleAt Position
+	// At maps a JSON pointer into Config to its place in the file, or to that of the nearest value
+	// around it; zero if made from flags.
 	At func(pointer string) Position
 }
 
