@@ -26,12 +26,16 @@ type Exchange struct {
 	PeerTrusted bool
 
 	Properties Properties
+	// Arena holds what filters write into the exchange.
+	Arena Arena
 	// Places has one entry for each filter of the route, in the order of the chain.
 	Places []Place
 	// Next is the place whose turn is next on the way forward.
 	Next int
 	// Tickets are what the response rests on; it leaves when all are durable.
 	Tickets pool.Tickets
+	// Begun is true once a begin of the exchange had a result: there is no second one.
+	Begun bool
 	// Claim is set by the one begin of the exchange, at place ClaimPlace.
 	Claim      *pool.Claim
 	ClaimPlace int
