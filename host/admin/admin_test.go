@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 )
@@ -85,44 +86,58 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreBounded opens one connection more than there may be: it is answered once another one
-// has gone.
+// endless is a listener on which somebody is always dialing.
+type endless struct{ net.Listener }
+
+func (endless) Accept() (net.Conn, error) {
+	c, _ := net.Pipe()
+	return c, nil
+}
+
+func (endless) Close() error { return nil }
+
 func TestConnectionsAreBounded(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := limit(inner, 1)
-	defer l.Close()
-	dial := func() net.Conn {
-		c, err := net.Dial("tcp", inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		l := limit(endless{}, 2)
+		accepted := make(chan net.Conn)
+		// Stops when the listener is closed; the test waits for the channel's end.
+		go func() {
+			defer close(accepted)
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				accepted <- c
+			}
+		}()
+		next := func() net.Conn {
+			synctest.Wait()
+			select {
+			case c := <-accepted:
+				return c
+			default:
+				return nil
+			}
 		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
-	dial()
-	dial()
-	first, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second := make(chan net.Conn)
-	// Stops when Accept returns; the test waits for what it sends.
-	go func() {
-		c, err := l.Accept()
-		if err != nil {
-			t.Error(err)
+		first, second := next(), next()
+		if first == nil || second == nil {
+			t.Fatal("two connections may be open")
 		}
-		second <- c
-	}()
-	select {
-	case <-second:
-		t.Fatal("a second connection was accepted beside the only one allowed")
-	default:
-	}
-	first.Close()
-	first.Close() // gives back one slot only
-	(<-second).Close()
+		if next() != nil {
+			t.Fatal("accepted a third connection beside the two allowed")
+		}
+		first.Close()
+		first.Close() // gives back one slot only
+		if next() == nil {
+			t.Fatal("a connection has gone, and the next one was not accepted")
+		}
+		if next() != nil {
+			t.Fatal("closing twice gave back two slots")
+		}
+		l.Close()
+		for range accepted {
+			t.Fatal("accepted after Close")
+		}
+	})
 }
