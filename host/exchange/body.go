@@ -24,6 +24,13 @@ type Body struct {
 	Trailer func() []Field
 }
 
+// Interrupter is a Request.Stream whose Read can be broken off from another goroutine, because nobody wants
+// the rest of the body: the upstream has answered already. Interrupt makes a Read that waits, and every
+// later one, return an error soon. Once Read has returned io.EOF it does nothing.
+type Interrupter interface {
+	Interrupt()
+}
+
 // Close closes the body's stream, if it has one, and lets it go.
 func (r *Response) Close() {
 	if r.Body.Stream != nil {
