@@ -1,0 +1,75 @@
+package guest
+
+import (
+	"github.com/porchedge/porch/abi"
+	"github.com/porchedge/porch/guest/internal/host"
+)
+
+// Decision is the answer to Charge and Count: Allowed, Refused, or a condition, which is negative. After
+// Saturated, Unavailable or Capacity a handler may simply return: the host then answers 503.
+type Decision int32
+
+// The decisions.
+const (
+	Allowed Decision = Decision(abi.Allowed)
+	Refused Decision = Decision(abi.Refused)
+)
+
+// Err is nil for Allowed and Refused, else names the condition.
+func (d Decision) Err() error { return condition(int32(d)) }
+
+// Limit is a declared limit.
+type Limit struct {
+	handle int32
+}
+
+// Charge is one charge of a cost against a limit.
+type Charge struct {
+	Limit Limit
+	// Key is the bytes to count by, 1 to 1,024. Build it from several parts with Key.
+	Key []byte
+	// Cost is 1 to 2^53.
+	Cost int64
+	// Max takes the place of the limit's number for this charge; 0 keeps that.
+	Max int64
+}
+
+// Verdict is what became of one charge; abi.Verdict describes its fields.
+type Verdict = abi.Verdict
+
+// Charge charges one cost. Nothing is consumed unless it is Allowed.
+func (r *Request) Charge(c Charge) (Verdict, Decision) {
+	single[0] = c
+	d := r.Count(single[:], verdicts[:1])
+	single[0].Key = nil
+	return verdicts[0], d
+}
+
+// Count charges several costs at once, all or none, at most abi.MaxCharges. It fills the first verdicts, one
+// for each charge, unless the decision is a condition.
+func (*Request) Count(cs []Charge, vs []Verdict) Decision {
+	if len(cs) == 0 || len(cs) > abi.MaxCharges || len(vs) < len(cs) {
+		return Decision(abi.Invalid)
+	}
+	for i := range cs {
+		charges[i] = host.Charge{Policy: cs[i].Limit.handle, Key: cs[i].Key, Cost: cs[i].Cost, Limit: cs[i].Max}
+	}
+	d := host.Count(charges[:len(cs)], records[:len(cs)*abi.VerdictSize])
+	clear(charges[:len(cs)])
+	if d < 0 {
+		clear(vs[:len(cs)])
+		return Decision(d)
+	}
+	for i := range cs {
+		vs[i] = abi.GetVerdict(records[i*abi.VerdictSize:])
+	}
+	return Decision(d)
+}
+
+// What Charge and Count work in.
+var (
+	single   [1]Charge
+	verdicts [1]Verdict
+	charges  [abi.MaxCharges]host.Charge
+	records  [abi.MaxCharges * abi.VerdictSize]byte
+)
