@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// binary is the porch under test; TestMain sets it.
-var binary string
+// executable is the porch under test; TestMain sets it.
+var executable string
 
 // cacheHome is the user cache folder of every process under test, so that the built-in filters are
 // compiled once and not once a test.
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	var err error
-	if binary, err = findBinary(); err != nil {
+	if executable, err = findExecutable(); err != nil {
 		fmt.Fprintln(os.Stderr, "acceptance:", err)
 		return 1
 	}
@@ -44,8 +44,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// findBinary is the binary that PORCH_BIN names, else one that make builds.
-func findBinary() (string, error) {
+// findExecutable is the binary that PORCH_BIN names, else one that make builds.
+func findExecutable() (string, error) {
 	if named := os.Getenv("PORCH_BIN"); named != "" {
 		if _, err := os.Stat(named); err == nil {
 			return filepath.Abs(named)

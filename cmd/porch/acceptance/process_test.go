@@ -115,7 +115,7 @@ func (p *process) spawn() {
 
 // command is the binary with args, in an environment of its own.
 func command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(executable, args...)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheHome)
 	return cmd
 }

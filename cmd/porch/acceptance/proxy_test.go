@@ -238,12 +238,12 @@ func TestPoisonedConnectionIsNotUsed(t *testing.T) {
 	t.Parallel()
 	poison, poisoned := make(chan struct{}), make(chan struct{})
 	up := serveScript(t, func(n int, w *wire) {
-		for {
+		for i := 0; ; i++ {
 			if _, err := w.request(); err != nil {
 				return
 			}
 			fmt.Fprintf(w, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d", n)
-			if n == 1 {
+			if n == 1 && i == 0 {
 				<-poison
 				io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
 				close(poisoned)
