@@ -19,7 +19,12 @@ type Key struct {
 func (k *Key) Reset() { k.used, k.over = 0, false }
 
 // Add appends a part.
-func (k *Key) Add(part []byte) {
+func (k *Key) Add(part []byte) { add(k, part) }
+
+// AddText appends a part.
+func (k *Key) AddText(part string) { add(k, part) }
+
+func add[T string | []byte](k *Key, part T) {
 	if k.over || len(part) > len(k.buf)-k.used-2 {
 		k.over = true
 		return

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"encoding/binary"
+	"iter"
 
 	"github.com/porchedge/porch/abi"
 	"github.com/porchedge/porch/guest/internal/host"
@@ -84,4 +85,12 @@ func (l *List) Next() (entry []byte, ok bool) {
 	entry = l.rest[4 : 4+n]
 	l.rest = l.rest[4+n:]
 	return entry, true
+}
+
+// All goes over the entries and leaves the list as it is.
+func (l List) All() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for entry, ok := l.Next(); ok && yield(entry); entry, ok = l.Next() {
+		}
+	}
 }

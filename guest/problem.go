@@ -35,6 +35,9 @@ var (
 	document    []byte
 )
 
+// AppendJSON appends text as a JSON string.
+func AppendJSON(b []byte, text string) []byte { return appendQuoted(b, text) }
+
 func appendProblem(b []byte, p *Problem, instance []byte) []byte {
 	kind := p.Type
 	if kind == "" {

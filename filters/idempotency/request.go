@@ -1,0 +1,48 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/porchedge/porch/guest"
+)
+
+// onRequest claims the key. Whatever the claim is, the host does the rest.
+func onRequest(r *guest.Request) {
+	if !keyed(r.Method()) {
+		return
+	}
+	lines := r.HeaderValues(header)
+	value, ok := lines.Next()
+	if !ok {
+		if required {
+			refuse(r, "this request needs an idempotency key")
+		}
+		return
+	}
+	if _, more := lines.Next(); more {
+		refuse(r, errRepeated.Error())
+		return
+	}
+	key, err := parseKey(value)
+	if err != nil {
+		refuse(r, err.Error())
+		return
+	}
+	digest, err := r.Digest(parts)
+	if err != nil {
+		r.Fail("the request has no fingerprint: " + err.Error())
+		return
+	}
+	switch err := r.Begin(once, key, digest).Err(); err {
+	case guest.ErrInvalid, guest.ErrWrongPhase:
+		r.Fail("the key could not be claimed: " + err.Error())
+	}
+}
+
+func keyed(method []byte) bool {
+	return slices.Contains(methods, string(method))
+}
+
+func refuse(r *guest.Request, detail string) {
+	r.Refuse(&guest.Problem{Status: 400, Title: "Bad Request", Detail: detail})
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/porchedge/porch/guest"
+)
+
+// part is one part of the key: where it comes from.
+type part struct {
+	source source
+	text   string // the header's name, or the constant
+	prefix int    // of an address
+}
+
+type source uint8
+
+const (
+	fromPeer source = iota
+	fromClient
+	fromRoute
+	fromHeader
+	fromConst
+)
+
+// parsePart reads one entry of key; wrong says why it is none.
+func parsePart(s string, prefix int) (p part, wrong string) {
+	kind, text, named := strings.Cut(s, ":")
+	switch {
+	case s == "peer":
+		return part{source: fromPeer, prefix: prefix}, ""
+	case s == "client":
+		return part{source: fromClient, prefix: prefix}, ""
+	case s == "route":
+		return part{source: fromRoute}, ""
+	case kind == "header" && named:
+		if guest.HeaderName(text) != "" {
+			return part{}, "header: wants the name of a header, like header:X-Api-Key"
+		}
+		return part{source: fromHeader, text: text}, ""
+	case kind == "const" && named:
+		if text == "" || len(text) > longestConst {
+			return part{}, "const: wants a text of 1 to 64 bytes, like const:all"
+		}
+		return part{source: fromConst, text: text}, ""
+	default:
+		return part{}, "must be peer, client, route, header:NAME or const:TEXT"
+	}
+}
+
+const longestConst = 64
+
+// problem says why a request cannot be counted.
+type problem uint8
+
+const (
+	none problem = iota
+	missing
+	repeated
+	oversize
+	notAddress
+)
+
+// identify builds the key of a request. Each part stands behind its length, so parts cannot run together.
+// Requests without a header, where they share a count, have an empty part in its place, which no header that
+// is counted by can be. The key itself is never empty, so nobody is unlimited.
+func identify(r *guest.Request, key *guest.Key) problem {
+	key.Reset()
+	for i := range parts {
+		p := &parts[i]
+		switch p.source {
+		case fromPeer:
+			if !addAddress(key, r.Peer(), p.prefix) {
+				return notAddress
+			}
+		case fromClient:
+			if !addAddress(key, r.Client(), p.prefix) {
+				return notAddress
+			}
+		case fromRoute:
+			key.Add(r.Route())
+		case fromHeader:
+			values := r.HeaderValues(p.text)
+			value, _ := values.Next()
+			if _, more := values.Next(); more {
+				return repeated
+			}
+			if len(value) == 0 && !shares {
+				return missing
+			}
+			key.Add(value)
+		case fromConst:
+			key.AddText(p.text)
+		}
+	}
+	if _, ok := key.Bytes(); !ok {
+		return oversize
+	}
+	return none
+}
+
+// addAddress adds an IP address in its canonical form: IPv4 whole, also where it is mapped into IPv6, IPv6 by
+// its prefix, since one client has a whole network of them.
+func addAddress(key *guest.Key, text []byte, prefix int) bool {
+	addr, err := netip.ParseAddr(string(text))
+	if err != nil {
+		return false
+	}
+	addr = addr.Unmap()
+	if addr.Is4() {
+		b := addr.As4()
+		key.Add(b[:])
+		return true
+	}
+	b := addr.As16()
+	for i := range b {
+		switch keep := prefix - 8*i; {
+		case keep <= 0:
+			b[i] = 0
+		case keep < 8:
+			b[i] &= 0xff << (8 - keep)
+		}
+	}
+	key.Add(b[:])
+	return true
+}
