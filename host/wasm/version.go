@@ -1,0 +1,168 @@
+package wasm
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/porchedge/porch/abi"
+	"github.com/porchedge/porch/host/exchange"
+)
+
+// Version is one module with one configuration of a filter, loaded and ready. Any number of exchanges call
+// it at once; it runs each call in an instance that is free, within the filter's limits of time and memory.
+type Version struct {
+	engine     *Engine
+	filter, id string
+	config     []byte
+	timeout    time.Duration
+	decider    Decider
+
+	memoryLimit, memoryLeast uint64 // bytes
+
+	compiled                wazero.CompiledModule
+	hasRequest, hasResponse bool
+	// declared is written by the first instance, before there is a second.
+	declared *declarations
+
+	instances *instances
+	watchdog  *watchdog
+	voice     voice
+
+	closing  sync.Once
+	closeErr error
+}
+
+// newVersion starts the watchdog; close stops it.
+func newVersion(e *Engine, s Spec, compiled wazero.CompiledModule) *Version {
+	id := identify(s.Source, s.Config)
+	exports := compiled.ExportedFunctions()
+	v := &Version{
+		engine:      e,
+		filter:      s.Filter,
+		id:          id,
+		config:      bytes.Clone(s.Config),
+		timeout:     s.Timeout,
+		decider:     s.Decider,
+		memoryLimit: uint64(s.Memory) / pageSize * pageSize,
+		memoryLeast: uint64(compiled.ExportedMemories()[abi.ExportMemory].Min()) * pageSize,
+		compiled:    compiled,
+		hasRequest:  exports[abi.ExportRequest] != nil,
+		hasResponse: exports[abi.ExportResponse] != nil,
+		watchdog:    newWatchdog(),
+		voice: voice{
+			log: e.log.With(slog.String("filter", s.Filter), slog.String("version", id)),
+			now: time.Now,
+		},
+	}
+	v.instances = newInstances(s.Instances, v.grow)
+	// stops when Close closes the watchdog, after the last instance
+	go v.watchdog.run(v.stopOverruns)
+	return v
+}
+
+// ID is the version: 12 hex digits over module and configuration.
+func (v *Version) ID() string { return v.id }
+
+// Needs are what the filter asked for while it was configured.
+func (v *Version) Needs() []Need { return slices.Clone(v.declared.needs) }
+
+// HasRequest says whether the module exports porch_request.
+func (v *Version) HasRequest() bool { return v.hasRequest }
+
+// HasResponse says whether the module exports porch_response.
+func (v *Version) HasResponse() bool { return v.hasResponse }
+
+// Stats are the instances of the version just now.
+func (v *Version) Stats() Stats { return v.instances.stats() }
+
+// Request runs porch_request for the filter at a place of x, and fills x.Places[place]. After an error,
+// which is a *Failure, the place holds nothing that the filter recorded.
+func (v *Version) Request(x *exchange.Exchange, place int) error {
+	if !v.hasRequest {
+		return nil
+	}
+	turn := &x.Places[place]
+	failure := v.call(phaseRequest, x, place)
+	if failure != nil {
+		turn.Ops, turn.Body, turn.Status = turn.Ops[:0], nil, 0
+		return failure
+	}
+	if turn.Status == 0 {
+		turn.Body = nil
+	}
+	return nil
+}
+
+// Response runs porch_response on x.Response. An error is a *Failure.
+func (v *Version) Response(x *exchange.Exchange, place int) error {
+	if !v.hasResponse {
+		return nil
+	}
+	if failure := v.call(phaseResponse, x, place); failure != nil {
+		return failure
+	}
+	return nil
+}
+
+// Retire says that the version takes no new exchanges: it keeps at most one idle instance for those that
+// have begun.
+func (v *Version) Retire() { v.instances.retire() }
+
+// Close refuses further calls, waits for those in progress and frees everything. It may be called again.
+func (v *Version) Close() error {
+	v.closing.Do(func() {
+		v.instances.close()
+		v.watchdog.close()
+		v.closeErr = v.compiled.Close(context.Background())
+	})
+	return v.closeErr
+}
+
+func (v *Version) call(p phase, x *exchange.Exchange, place int) *Failure {
+	in, cause, err := v.instances.take(v.timeout)
+	var took time.Duration
+	if cause == CauseNone {
+		took, cause, err = in.call(in.export(p), p, x, place)
+		spent := cause != CauseNone && cause != CauseCode
+		v.instances.put(in, spent)
+		if spent {
+			v.voice.trapped(cause, err)
+		}
+	}
+	if v.engine.observer != nil {
+		v.engine.observer.Called(v.filter, v.id, p.String(), took, cause)
+	}
+	if cause == CauseNone {
+		return nil
+	}
+	return &Failure{Filter: v.filter, Version: v.id, Cause: cause, Err: err}
+}
+
+func (in *instance) export(p phase) api.Function {
+	if p == phaseResponse {
+		return in.response
+	}
+	return in.request
+}
+
+// stopOverruns is the watchdog's check: it stops the guests whose time is up and says when the next one's
+// will be.
+func (v *Version) stopOverruns(now int64) (next int64) {
+	v.instances.each(func(in *instance) {
+		due, stopped := in.watch.check(now)
+		switch {
+		case stopped:
+			in.cancel()
+		case due != 0 && (next == 0 || due < next):
+			next = due
+		}
+	})
+	return next
+}
