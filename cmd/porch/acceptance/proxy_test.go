@@ -34,16 +34,18 @@ func TestTargetArrivesAsSent(t *testing.T) {
 	}
 }
 
-// A target in absolute form goes by its path; its authority goes before the Host field.
+// A target in absolute form goes upstream in origin form; it names the host that Host names.
 func TestAbsoluteTarget(t *testing.T) {
 	t.Parallel()
 	up := newUpstream(t)
 	p := launch(t, proxies(up.address))
 	w := dial(t, p.listen)
-	w.say("GET http://b.example/x?y HTTP/1.1\r\nHost: a\r\n\r\n")
-	wantStatus(t, w.hear("GET"), http.StatusOK)
-	if got := up.last(); got.host != "b.example" || !strings.HasSuffix(got.target, "/x?y") {
-		t.Errorf("arrives as %q for %q", got.target, got.host)
+	w.say("GET http://b.example/x?y HTTP/1.1\r\nHost: b.example\r\n\r\nGET http://b.example HTTP/1.1\r\nHost: B.example\r\n\r\n")
+	for i, target := range []string{"/x?y", "/"} {
+		wantStatus(t, w.hear("GET"), http.StatusOK)
+		if got := up.rows()[i]; !strings.EqualFold(got.host, "b.example") || got.target != target {
+			t.Errorf("arrives as %q for %q, want %q", got.target, got.host, target)
+		}
 	}
 }
 

@@ -67,6 +67,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"path in the host", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400},
 		{"space in the host", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400},
 		{"port that is no number", "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n", 400},
+		{"empty host", "GET / HTTP/1.1\r\nHost:\r\n\r\n", 400},
+		{"target for another host", "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"user in the target", "GET http://user:pass@a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"other scheme", "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"target without slash", "GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400},
@@ -76,14 +78,13 @@ func TestRefusedRequests(t *testing.T) {
 		{"bytes above ASCII in the target", "GET /\xc3\xa4 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"broken escape", "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"zero escape", "GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		{"above the root", "GET /../a HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"two routes by dots", "GET /x/../admin HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"two routes by escapes", "GET /%61dmin HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"two routes by slashes", "GET //admin HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"two routes by an escaped slash", "GET /admin%2Fx HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"connect", "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n", 501},
 		{"trace", "TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 501},
-		{"lower-case method", "get / HTTP/1.1\r\nHost: a\r\n\r\n", 501},
+		{"lower-case method", "get / HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"method that is no token", "G(T / HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"version 2.0", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505},
 		{"version 1.2", "GET / HTTP/1.2\r\nHost: a\r\n\r\n", 505},
@@ -101,9 +102,6 @@ func TestRefusedRequests(t *testing.T) {
 			w := dial(t, p.listen)
 			w.say(c.bytes)
 			got := w.hear("POST")
-			if c.name == "lower-case method" && got.status == http.StatusBadRequest {
-				c.status = http.StatusBadRequest
-			}
 			wantProblem(t, got, c.status, blank)
 			if !w.closed() {
 				t.Error("the connection outlives the refusal")
@@ -129,7 +127,6 @@ func TestOddRequestsAreServed(t *testing.T) {
 		{"chunk extension", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\n\r\n", "x"},
 		{"trailer", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-T: 1\r\n\r\n", "x"},
 		{"body of a GET", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", "x"},
-		{"empty host", "GET / HTTP/1.1\r\nHost:\r\n\r\n", ""},
 		{"literal address", "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", ""},
 		{"field name with underscore", "GET / HTTP/1.1\r\nHost: a\r\nX_A: 1\r\n\r\n", ""},
 		{"bytes above ASCII in a value", "GET / HTTP/1.1\r\nHost: a\r\nX-A: \xc3\xa4\r\n\r\n", ""},
@@ -259,8 +256,11 @@ func TestConnectionsAreBounded(t *testing.T) {
 	w := dial(t, p.listen)
 	w.say("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 	got, err := w.tryHear("GET")
-	if err == nil {
-		wantUnavailable(t, got)
+	if err == nil { // the answer to a connection that is turned away may be lost
+		wantStatus(t, got, http.StatusServiceUnavailable)
+	}
+	if n := up.held(); n != 4 {
+		t.Errorf("%d requests reach the upstream, want 4", n)
 	}
 	up.open()
 	for _, got := range four() {

@@ -13,15 +13,15 @@ import (
 // Names of what a reload came to.
 const (
 	reloads        = "porch_reloads_total"
-	reloadsDone    = `outcome="done"`
-	reloadsRefused = `outcome="refused"`
+	reloadsDone    = `result="applied"`
+	reloadsRefused = `result="refused"`
 )
 
-// awaitReload returns when one more reload has come to this outcome.
-func (p *process) awaitReload(outcome string, before metrics) {
+// awaitReload returns when one more reload has come to this result.
+func (p *process) awaitReload(result string, before metrics) {
 	p.t.Helper()
-	await(p.t, "a reload with "+outcome, func() bool {
-		return p.metrics().sum(reloads, outcome) > before.sum(reloads, outcome)
+	await(p.t, "a reload with "+result, func() bool {
+		return p.metrics().sum(reloads, result) > before.sum(reloads, result)
 	})
 }
 
