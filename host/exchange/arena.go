@@ -1,7 +1,7 @@
 package exchange
 
 // arenaChunk is the size of a fresh piece of an Arena: room for the header operations of a usual chain.
-const arenaChunk = 2 << 10
+const arenaChunk = 512
 
 // Arena keeps copies of bytes for as long as the exchange lasts, with few allocations. The zero value is
 // ready.
