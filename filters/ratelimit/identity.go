@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/porchedge/porch/guest"
@@ -36,16 +37,16 @@ func parsePart(s string, prefix int) (p part, wrong string) {
 		return part{source: fromRoute}, ""
 	case kind == "header" && named:
 		if guest.HeaderName(text) != "" {
-			return part{}, "header: wants the name of a header, like header:X-Api-Key"
+			return part{}, "header: wants the name of a header, like header:X-Api-Key, not " + strconv.Quote(text)
 		}
 		return part{source: fromHeader, text: text}, ""
 	case kind == "const" && named:
 		if text == "" || len(text) > longestConst {
-			return part{}, "const: wants a text of 1 to 64 bytes, like const:all"
+			return part{}, "const: wants a text of 1 to 64 bytes, like const:all, not " + strconv.Quote(text)
 		}
 		return part{source: fromConst, text: text}, ""
 	default:
-		return part{}, "must be peer, client, route, header:NAME or const:TEXT"
+		return part{}, "must be peer, client, route, header:NAME or const:TEXT, not " + strconv.Quote(s)
 	}
 }
 

@@ -204,7 +204,7 @@ func renderRequest(x *Exchange, given []Field) string {
 	case x.Status != 0:
 		fmt.Fprintf(&b, "answers %d\n", x.Status)
 		renderFields(&b, x.Answer())
-		fmt.Fprintf(&b, "\n%s\n", x.Body)
+		fmt.Fprintf(&b, "body %s\n", x.Body)
 	case x.Condition != 0:
 		fmt.Fprintf(&b, "continues, and the host answers 503 (condition %d)\n", x.Condition)
 	default:
