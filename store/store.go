@@ -13,4 +13,5 @@ const (
 	None                    // in memory only
 )
 
-type Store interface{}
+// Store keeps rows.
+type Store interface{ Close() error }
