@@ -1,0 +1,28 @@
+package host
+
+import (
+	"time"
+
+	"github.com/porchedge/porch/pool"
+)
+
+// declarer lets filters declare their policies where no pool is open: to check a configuration. A guest
+// cannot reach its decisions while it is configured.
+type declarer struct{}
+
+func (declarer) Limit(_, _ string, _ pool.LimitSpec) (*pool.Policy, error) {
+	return new(pool.Policy), nil
+}
+func (declarer) Once(_, _ string, _ pool.OnceSpec) (*pool.Policy, error) {
+	return new(pool.Policy), nil
+}
+
+func (declarer) Count([]pool.Charge, []pool.Verdict, *pool.Tickets) (bool, error) {
+	return false, pool.ErrUnavailable
+}
+
+func (declarer) Begin(*pool.Policy, []byte, [32]byte, *pool.Tickets) (*pool.Claim, error) {
+	return nil, pool.ErrUnavailable
+}
+
+func (declarer) StoreTime() time.Duration { return 0 }

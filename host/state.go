@@ -1,0 +1,45 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/porchedge/porch/host/config"
+	"github.com/porchedge/porch/host/metrics"
+	"github.com/porchedge/porch/pool"
+	"github.com/porchedge/porch/store"
+)
+
+// state is the pool over its store.
+type state struct {
+	store store.Store
+	pool  *pool.Pool
+	// alive ends when the store is dead.
+	alive context.Context
+	die   context.CancelFunc
+}
+
+// openState opens the store, then the pool over it.
+func openState(cfg *config.Config, log *slog.Logger, m *metrics.Metrics) (*state, error) {
+	s := &state{}
+	s.alive, s.die = context.WithCancel(context.Background())
+	var err error
+	if s.pool, err = pool.Open(pool.Config{Store: s.store, Shards: cfg.Pool.Shards, Mailbox: cfg.Pool.Mailbox, Logger: log}); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// ready is nil while decisions can be taken.
+func (s *state) ready() error { return s.pool.Ready() }
+
+// close closes the pool before the store that it writes to.
+func (s *state) close() error {
+	var errs []error
+	if s.pool != nil {
+		errs = append(errs, s.pool.Close())
+	}
+	s.die()
+	return errors.Join(errs...)
+}
