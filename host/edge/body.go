@@ -67,9 +67,9 @@ func (b *body) explain() error {
 	}
 }
 
-// Close ends the body for whoever reads it: a read in progress is interrupted, and waited for. The rest
-// stays in the connection, which is of no use for another request if a read was interrupted.
-func (b *body) Close() error {
+// Interrupt ends the body for whoever reads it: a read in progress fails, and has returned when Interrupt
+// does. The rest stays in the connection, which cannot serve another request if a read was broken off.
+func (b *body) Interrupt() {
 	if !b.mu.TryLock() {
 		b.conn.Interrupt()
 		b.mu.Lock()
@@ -78,8 +78,9 @@ func (b *body) Close() error {
 	if b.end == nil {
 		b.end = errStopped
 	}
-	return nil
 }
+
+var _ exchange.Interrupter = (*body)(nil)
 
 // whole says whether the body was read to its end.
 func (b *body) whole() bool {

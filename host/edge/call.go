@@ -60,6 +60,7 @@ func (s *Server) open(ctx *fasthttp.RequestCtx) *call {
 	s.load.requests.Add(1)
 	x := c.x
 	_, err := headOf(&ctx.Request.Header).Read(&x.Request, s.limits)
+	x.Request.Header.RemoveHopByHop()
 	x.Peer = peer.Address(c.conn.RemoteAddr())
 	x.Client = x.Peer
 	if c.table = s.enter(); c.table != nil {
@@ -203,7 +204,7 @@ func (c *call) giveBack() {
 		defer c.chain.End(c.x)
 	}
 	if c.body != nil {
-		c.body.Close() //nolint:errcheck // always nil
+		c.body.Interrupt()
 	}
 	c.x.Response.Close()
 }

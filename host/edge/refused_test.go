@@ -2,7 +2,6 @@ package edge
 
 import (
 	"encoding/json"
-	"net"
 	"strings"
 	"testing"
 )
@@ -108,7 +107,7 @@ func TestRefused(t *testing.T) {
 			}
 			checkProblem(t, r.Header.Get("Content-Type"), r.Header.Get("Cache-Control"), body, tt.status)
 			if tt.status != 404 && !isRouteProblem(tt.name) {
-				c.Conn.(*net.TCPConn).CloseWrite() //nolint:errcheck // the server has closed already
+				closeWrite(t, c)
 				c.closed()
 				if !r.Close {
 					t.Error("the connection was to be closed, and the response does not say so")

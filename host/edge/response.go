@@ -63,32 +63,18 @@ func (c *call) write(ctx *fasthttp.RequestCtx) {
 
 const lastStatus = 999
 
-// hopFields are the fields that this server sets by itself, or that concern the connection to somebody
-// else. Date is always this server's: a stored response must not show an old one.
-var hopFields = [...]string{
-	"Connection", "Content-Length", "Date", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
-	"Transfer-Encoding", "Upgrade",
-}
-
+// writeFields writes the fields, but for those that this server sets by itself: the framing, and Date,
+// which is always fresh, since a stored response must not show an old one.
 func writeFields(out *fasthttp.ResponseHeader, fields *exchange.Header, bodiless bool) {
+	fields.RemoveHopByHop()
 	for _, f := range fields.Fields {
 		switch {
-		case bodiless && is(f.Name, "Content-Length"):
-			// It tells of the body that a GET would have had.
-			out.AddBytesKV(f.Name, f.Value)
-		case !isHop(f.Name):
+		case is(f.Name, "Date"), is(f.Name, "Trailer"):
+		case is(f.Name, "Content-Length") && !bodiless: // else it tells of the body that a GET would have had
+		default:
 			out.AddBytesKV(f.Name, f.Value)
 		}
 	}
-}
-
-func isHop(name []byte) bool {
-	for _, h := range hopFields {
-		if is(name, h) {
-			return true
-		}
-	}
-	return false
 }
 
 func is(b []byte, name string) bool {

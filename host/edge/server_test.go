@@ -249,3 +249,11 @@ func (c *client) closed() {
 		c.t.Fatalf("after the response: %q, %v; want the end", rest, err)
 	}
 }
+
+// closeWrite ends what the client sends.
+func closeWrite(t *testing.T, c *client) {
+	t.Helper()
+	if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+}

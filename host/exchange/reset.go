@@ -18,8 +18,8 @@ func (x *Exchange) Release() {
 // rare, and go.
 const maxKept = 256
 
-// Reset empties x. Lists keep their memory; bytes do not, since a response may still be on its way to the
-// client.
+// Reset empties x. Lists keep their memory, and so does the arena; the bytes of bodies do not, since a
+// response may still be on its way to the client.
 func (x *Exchange) Reset() {
 	for i := range x.Places {
 		p := &x.Places[i]
@@ -29,11 +29,13 @@ func (x *Exchange) Reset() {
 	x.Request.Header.Reset()
 	x.Response.Header.Reset()
 	x.Properties.Reset()
+	x.Arena.Reset()
 	x.Tickets.Reset()
 	*x = Exchange{
 		Request:    Request{Header: Header{Fields: keep(x.Request.Header.Fields)}},
 		Response:   Response{Header: Header{Fields: keep(x.Response.Header.Fields)}},
 		Properties: x.Properties,
+		Arena:      x.Arena,
 		Places:     x.Places[:0],
 		Tickets:    x.Tickets,
 	}
