@@ -87,16 +87,21 @@ func (v Verdict) Put(b []byte) {
 	binary.LittleEndian.PutUint64(b[56:], 0)
 }
 
+// Get reads the record from b, which has at least VerdictSize bytes.
+func (v *Verdict) Get(b []byte) {
+	_ = b[VerdictSize-1]
+	v.Allowed = binary.LittleEndian.Uint32(b[0:]) == 1
+	v.Used = int64(binary.LittleEndian.Uint64(b[8:]))
+	v.Limit = int64(binary.LittleEndian.Uint64(b[16:]))
+	v.Remaining = int64(binary.LittleEndian.Uint64(b[24:]))
+	v.ResetAfter = int64(binary.LittleEndian.Uint64(b[32:]))
+	v.ResetAt = int64(binary.LittleEndian.Uint64(b[40:]))
+	v.RetryAfter = int64(binary.LittleEndian.Uint64(b[48:]))
+}
+
 // GetVerdict reads a record from b, which has at least VerdictSize bytes.
 func GetVerdict(b []byte) Verdict {
-	_ = b[VerdictSize-1]
-	return Verdict{
-		Allowed:    binary.LittleEndian.Uint32(b[0:]) == 1,
-		Used:       int64(binary.LittleEndian.Uint64(b[8:])),
-		Limit:      int64(binary.LittleEndian.Uint64(b[16:])),
-		Remaining:  int64(binary.LittleEndian.Uint64(b[24:])),
-		ResetAfter: int64(binary.LittleEndian.Uint64(b[32:])),
-		ResetAt:    int64(binary.LittleEndian.Uint64(b[40:])),
-		RetryAfter: int64(binary.LittleEndian.Uint64(b[48:])),
-	}
+	var v Verdict
+	v.Get(b)
+	return v
 }

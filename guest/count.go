@@ -37,12 +37,13 @@ type Charge struct {
 // Verdict is what became of one charge; abi.Verdict describes its fields.
 type Verdict = abi.Verdict
 
-// Charge charges one cost. Nothing is consumed unless it is Allowed.
-func (r *Request) Charge(c Charge) (Verdict, Decision) {
-	single[0] = c
-	d := r.Count(single[:], verdicts[:1])
+// Charge charges one cost. Nothing is consumed unless it is Allowed. The verdict is that of an allowed or refused
+// charge, valid until the next one.
+func (r *Request) Charge(limit Limit, key []byte, cost int64) (*Verdict, Decision) {
+	single[0] = Charge{Limit: limit, Key: key, Cost: cost}
+	d := r.Count(single[:], verdicts[:])
 	single[0].Key = nil
-	return verdicts[0], d
+	return &verdicts[0], d
 }
 
 // Count charges several costs at once, all or none, at most abi.MaxCharges. It fills the first verdicts, one
@@ -52,16 +53,15 @@ func (*Request) Count(cs []Charge, vs []Verdict) Decision {
 		return Decision(abi.Invalid)
 	}
 	for i := range cs {
-		charges[i] = host.Charge{Policy: cs[i].Limit.handle, Key: cs[i].Key, Cost: cs[i].Cost, Limit: cs[i].Max}
+		c := &charges[i]
+		c.Policy, c.Key, c.Cost, c.Limit = cs[i].Limit.handle, cs[i].Key, cs[i].Cost, cs[i].Max
 	}
 	d := host.Count(charges[:len(cs)], records[:len(cs)*abi.VerdictSize])
-	clear(charges[:len(cs)])
-	if d < 0 {
-		clear(vs[:len(cs)])
-		return Decision(d)
-	}
 	for i := range cs {
-		vs[i] = abi.GetVerdict(records[i*abi.VerdictSize:])
+		charges[i].Key = nil
+		if d >= 0 {
+			vs[i].Get(records[i*abi.VerdictSize:])
+		}
 	}
 	return Decision(d)
 }

@@ -1,6 +1,8 @@
 package guest
 
 import (
+	"net/netip"
+
 	"github.com/porchedge/porch/abi"
 	"github.com/porchedge/porch/guest/internal/host"
 )
@@ -40,12 +42,22 @@ func (*Exchange) HeaderValues(name string) List { return list(abi.FieldRequestHe
 // HeaderNames returns the names in the request header, each once.
 func (*Exchange) HeaderNames() List { return list(abi.FieldRequestHeader, "") }
 
-// Peer returns the IP address at the other end of the connection, which cannot be forged.
+// Peer returns the IP address at the other end of the connection, which cannot be forged: canonical text,
+// without port and zone, an IPv4 address never in the form of an IPv6 one.
 func (*Exchange) Peer() []byte { return always(abi.FieldPeer) }
 
-// Client returns the IP address of the client behind declared trusted proxies; the peer's where there
-// are none.
+// Client returns the IP address of the client behind declared trusted proxies; the peer's where there are
+// none. Its form is that of Peer.
 func (*Exchange) Client() []byte { return always(abi.FieldClient) }
+
+// ParseAddr reads the text of an IP address, such as Peer and Client return, without allocating.
+func ParseAddr(text []byte) (addr netip.Addr, ok bool) {
+	addr, err := netip.ParseAddr(host.View(text))
+	if err != nil || addr.Zone() != "" {
+		return netip.Addr{}, false // the error, and a zone, would hold on to text
+	}
+	return addr, true
+}
 
 // RequestID returns the id that host and upstream know this request by.
 func (*Exchange) RequestID() []byte { return always(abi.FieldRequestID) }

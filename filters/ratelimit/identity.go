@@ -1,7 +1,7 @@
 package main
 
 import (
-	"net/netip"
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -101,17 +101,20 @@ func identify(r *guest.Request, key *guest.Key) problem {
 	return none
 }
 
-// addAddress adds an IP address in its canonical form: IPv4 whole, also where it is mapped into IPv6, IPv6 by
-// its prefix, since one client has a whole network of them.
+// addAddress adds an IP address: IPv4 whole, also where it is mapped into IPv6, and IPv6 by its prefix, since
+// one client has a whole network of them. Text of IPv4 is canonical as it is (GET-5), so it is not parsed.
 func addAddress(key *guest.Key, text []byte, prefix int) bool {
-	addr, err := netip.ParseAddr(string(text))
-	if err != nil {
+	if bytes.IndexByte(text, ':') < 0 {
+		key.Add(text)
+		return len(text) > 0
+	}
+	addr, ok := guest.ParseAddr(text)
+	if !ok {
 		return false
 	}
-	addr = addr.Unmap()
-	if addr.Is4() {
-		b := addr.As4()
-		key.Add(b[:])
+	if addr.Is4In6() {
+		var b [len("255.255.255.255")]byte
+		key.Add(addr.Unmap().AppendTo(b[:0]))
 		return true
 	}
 	b := addr.As16()

@@ -3,14 +3,13 @@ package main
 import (
 	"strconv"
 
-	"github.com/porchedge/porch/abi"
 	"github.com/porchedge/porch/guest"
 )
 
 // What a request works in; an instance handles one at a time.
 var (
 	key guest.Key
-	buf [512]byte
+	buf [64]byte
 )
 
 // onRequest charges the request. On a condition it just returns: the host answers 503.
@@ -20,13 +19,13 @@ func onRequest(r *guest.Request) {
 		return
 	}
 	id, _ := key.Bytes()
-	v, d := r.Charge(guest.Charge{Limit: limit, Key: id, Cost: 1})
+	v, d := r.Charge(limit, id, 1)
 	switch {
 	case d == guest.Allowed:
-		tell(r, &v)
+		tell(r, v)
 	case d == guest.Refused:
-		tell(r, &v)
-		refuseSpent(r, &v)
+		tell(r, v)
+		refuseSpent(r, v)
 	case d.Err() == guest.ErrInvalid || d.Err() == guest.ErrWrongPhase:
 		r.Fail("the limit could not be charged")
 	}
@@ -35,18 +34,11 @@ func onRequest(r *guest.Request) {
 // tell records the header of the response: where the client stands with this policy, and, if no filter
 // is tighter, in all.
 func tell(r *guest.Request, v *guest.Verdict) {
+	s := texts.stand(v)
 	r.AddResponseHeader("RateLimit-Policy", texts.policy)
-
-	b := append(buf[:0], texts.name...)
-	b = append(b, ";r="...)
-	b = strconv.AppendInt(b, v.Remaining, 10)
-	b = append(b, ";t="...)
-	b = strconv.AppendInt(b, seconds(v.ResetAfter), 10)
-	r.AddResponseHeader("RateLimit", b)
-
-	s := standing{limit: v.Limit, remaining: v.Remaining, resetAt: seconds(v.ResetAt)}
+	r.AddResponseHeader("RateLimit", texts.rest(s.remaining, seconds(v.ResetAfter)))
 	s.tell(&r.Exchange)
-	r.SetProperty(standingProperty, s.append(buf[:0]))
+	r.SetProperty(standingProperty, s.text)
 }
 
 // seconds rounds milliseconds up.
@@ -78,39 +70,4 @@ func refuseUnidentified(r *guest.Request, p problem) {
 		notAddress: "the address of the client cannot be read",
 	}[p]
 	r.Refuse(&guest.Problem{Status: 400, Title: "Bad Request", Detail: detail})
-}
-
-// wording is what every response says alike, made once.
-type wording struct {
-	name     []byte // the filter's, as a string of RFC 9651
-	policy   []byte // the value of RateLimit-Policy
-	violated []byte // the member of a 429
-}
-
-func word(filter string, spec abi.LimitSpec) wording {
-	w := wording{name: appendString(nil, filter)}
-	w.policy = append(w.policy, w.name...)
-	w.policy = append(w.policy, ";q="...)
-	w.policy = strconv.AppendInt(w.policy, spec.Limit, 10)
-	w.policy = append(w.policy, ";w="...)
-	w.policy = strconv.AppendInt(w.policy, seconds(spec.WindowMS), 10)
-	w.violated = append(w.violated, `"violated-policies":[`...)
-	w.violated = append(guest.AppendJSON(w.violated, filter), ']')
-	return w
-}
-
-// appendString appends a string of structured fields (RFC 9651 section 3.3.3), which is ASCII.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r < ' ' || r > '~':
-			b = append(b, '?')
-		default:
-			b = append(b, byte(r))
-		}
-	}
-	return append(b, '"')
 }

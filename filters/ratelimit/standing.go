@@ -13,55 +13,54 @@ import (
 // each records the fields as if it were the only one. On the way back, where all standings are known, one
 // that is not the tightest puts the tightest one's numbers in place of its own.
 
-// standing is where a request stands with one limit.
+// standing is where a request stands with one limit, as texts of numbers. The whole of it is the value of a
+// property: limit, remaining and reset, with spaces between.
 type standing struct {
-	limit, remaining int64
-	resetAt          int64 // wall clock, Unix seconds
+	text             []byte
+	limit, remaining []byte
+	resetAt          []byte // wall clock, Unix seconds
 }
 
 const standingProperty = "x-ratelimit"
 
 var standingSuffix = []byte("/" + standingProperty)
 
-// tighter says whether a smaller share is left of s than of t.
-func (s *standing) tighter(t *standing) bool {
-	aHigh, aLow := bits.Mul64(uint64(s.remaining), uint64(t.limit))
-	bHigh, bLow := bits.Mul64(uint64(t.remaining), uint64(s.limit))
-	return aHigh < bHigh || aHigh == bHigh && aLow < bLow
-}
-
 // tell sets the X-RateLimit fields of the response.
 func (s *standing) tell(x *guest.Exchange) {
-	x.SetResponseHeader("X-RateLimit-Limit", strconv.AppendInt(buf[:0], s.limit, 10))
-	x.SetResponseHeader("X-RateLimit-Remaining", strconv.AppendInt(buf[:0], s.remaining, 10))
-	x.SetResponseHeader("X-RateLimit-Reset", strconv.AppendInt(buf[:0], s.resetAt, 10))
+	x.SetResponseHeader("X-RateLimit-Limit", s.limit)
+	x.SetResponseHeader("X-RateLimit-Remaining", s.remaining)
+	x.SetResponseHeader("X-RateLimit-Reset", s.resetAt)
 }
 
-// append writes a standing as the text of a property: limit, remaining and reset, with spaces between.
-func (s *standing) append(b []byte) []byte {
-	b = strconv.AppendInt(b, s.limit, 10)
-	b = append(b, ' ')
-	b = strconv.AppendInt(b, s.remaining, 10)
-	b = append(b, ' ')
-	return strconv.AppendInt(b, s.resetAt, 10)
+// share is what is left of a limit.
+type share struct {
+	remaining, limit uint64
 }
 
-// parseStanding reads what append wrote. Another module may use the same name for a property: what cannot
-// be a standing is none.
-func parseStanding(text []byte) (s standing, ok bool) {
-	for i, n := range []*int64{&s.limit, &s.remaining, &s.resetAt} {
-		word := text
-		if i < 2 {
-			if word, text, ok = bytes.Cut(text, []byte{' '}); !ok {
-				return s, false
-			}
-		}
-		var err error
-		if *n, err = strconv.ParseInt(string(word), 10, 64); err != nil || *n < 0 {
-			return s, false
-		}
+// parseStanding reads a property. Other modules may use its name too: what cannot be a standing is none.
+func parseStanding(text []byte) (s standing, left share, ok bool) {
+	first, second := bytes.IndexByte(text, ' '), bytes.LastIndexByte(text, ' ')
+	if first < 0 || first == second {
+		return s, left, false
 	}
-	return s, s.limit > 0
+	s = standing{text: text, limit: text[:first], remaining: text[first+1 : second], resetAt: text[second+1:]}
+	var okLimit, okRemaining, okReset bool
+	left.limit, okLimit = natural(s.limit)
+	left.remaining, okRemaining = natural(s.remaining)
+	_, okReset = natural(s.resetAt)
+	return s, left, okLimit && okRemaining && okReset && left.limit > 0
+}
+
+func natural(digits []byte) (n uint64, ok bool) {
+	n, err := strconv.ParseUint(string(digits), 10, 63)
+	return n, err == nil
+}
+
+// below says whether a is a smaller share than b; the products have 128 bits, so this is exact.
+func (a share) below(b share) bool {
+	aHigh, aLow := bits.Mul64(a.remaining, b.limit)
+	bHigh, bLow := bits.Mul64(b.remaining, a.limit)
+	return aHigh < bHigh || aHigh == bHigh && aLow < bLow
 }
 
 // onResponse sets the fields of the tightest standing. Properties stand in the order of the chain, and on a
@@ -78,16 +77,17 @@ func onResponse(r *guest.Response) {
 		return // what the only one recorded is right
 	}
 	var tightest standing
+	var least share
 	for name := range names.All() {
 		if !bytes.HasSuffix(name, standingSuffix) {
 			continue
 		}
 		text, _ := r.Property(string(name))
-		if s, ok := parseStanding(text); ok && (tightest.limit == 0 || !tightest.tighter(&s)) {
-			tightest = s
+		if s, left, ok := parseStanding(text); ok && (least.limit == 0 || !least.below(left)) {
+			tightest, least = s, left
 		}
 	}
-	if tightest.limit > 0 {
+	if least.limit > 0 {
 		tightest.tell(&r.Exchange)
 	}
 }

@@ -73,7 +73,14 @@ type Charge = host.Charge
 
 // Fresh makes a host that is not installed, for a filter that runs elsewhere than in this process.
 func Fresh() *Host {
-	return &Host{
+	h := new(Host)
+	h.Reset()
+	return h
+}
+
+// Reset forgets everything, counts and flights too, and sets the clocks back.
+func (h *Host) Reset() {
+	*h = Host{
 		Filter:  "filter",
 		Version: "0123456789ab",
 		Wall:    time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC),
