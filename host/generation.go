@@ -142,6 +142,7 @@ func (b *builder) versions(ctx context.Context, g *generation) (map[string]*filt
 		}
 	}
 	if len(mistakes) > 0 {
+		mistakes.Sort()
 		return nil, mistakes
 	}
 	return versions, nil

@@ -167,7 +167,10 @@ func (h *Host) Ready() error {
 // Run opens a host, serves until ctx ends, and closes it.
 func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	h, err := Open(ctx, cfg, o)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil // ended while it started
+	case err != nil:
 		return err
 	}
 	return errors.Join(h.Run(ctx), h.Close())

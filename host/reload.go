@@ -19,12 +19,7 @@ import (
 var ErrRestart = errors.New("host: needs a restart")
 
 // reloads replaces the live generation when a signal asks for it or a file has changed, until ctx ends.
-// A configuration made from flags has no file, so nothing ever changes it.
 func (h *Host) reloads(ctx context.Context) {
-	if h.live.config.File == "" {
-		<-ctx.Done()
-		return
-	}
 	w, err := newWatch()
 	if err != nil {
 		h.log.Warn("changed files are not noticed, a signal still reloads", slog.Any("error", err))
@@ -79,6 +74,9 @@ func (h *Host) reload(ctx context.Context, w *watch) {
 }
 
 func (h *Host) replace(ctx context.Context, w *watch) (metrics.Reload, error) {
+	if h.live.config.File == "" {
+		return metrics.Unchanged, nil // flags stay as they are
+	}
 	cfg, err := config.Load(h.live.config.File)
 	if err != nil {
 		return metrics.Refused, err
@@ -138,7 +136,7 @@ func (h *Host) follow(w *watch, next *config.Config) {
 // files are the files that a configuration is made of, as absolute paths.
 func files(cfg *config.Config) []string {
 	var all []string
-	if file, err := filepath.Abs(cfg.File); err == nil {
+	if file, err := filepath.Abs(cfg.File); err == nil && cfg.File != "" {
 		all = append(all, file)
 	}
 	for _, f := range cfg.Filters {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/porchedge/porch/host/config"
@@ -11,34 +12,57 @@ import (
 	"github.com/porchedge/porch/store"
 )
 
-// state is the pool over its store.
+// state is the pool over its store: all that outlives a generation.
 type state struct {
-	store store.Store
+	store *store.Embedded
 	pool  *pool.Pool
 	// alive ends when the store is dead.
 	alive context.Context
 	die   context.CancelFunc
 }
 
-// openState opens the store, then the pool over it.
+// openState opens the store, which makes its directory where there is none, then the pool over it.
 func openState(cfg *config.Config, log *slog.Logger, m *metrics.Metrics) (*state, error) {
 	s := &state{}
 	s.alive, s.die = context.WithCancel(context.Background())
 	var err error
-	if s.pool, err = pool.Open(pool.Config{Store: s.store, Shards: cfg.Pool.Shards, Mailbox: cfg.Pool.Mailbox, Logger: log}); err != nil {
+	s.store, err = store.Open(store.Config{
+		Path:         cfg.Store.Path,
+		Shards:       cfg.Pool.Shards,
+		Stall:        cfg.Store.Stall,
+		SyncInterval: cfg.Store.SyncInterval,
+		Logger:       log,
+		Fatal: func(err error) {
+			log.Error("the store has failed: nothing more is served", slog.Any("error", err))
+			s.die()
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("store: %w", err), s.close())
+	}
+	s.pool, err = pool.Open(pool.Config{Store: s.store, Shards: cfg.Pool.Shards, Mailbox: cfg.Pool.Mailbox, Logger: log})
+	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
 // ready is nil while decisions can be taken.
-func (s *state) ready() error { return s.pool.Ready() }
+func (s *state) ready() error {
+	if s.alive.Err() != nil {
+		return ErrStoreDead
+	}
+	return s.pool.Ready()
+}
 
 // close closes the pool before the store that it writes to.
 func (s *state) close() error {
 	var errs []error
 	if s.pool != nil {
 		errs = append(errs, s.pool.Close())
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
 	}
 	s.die()
 	return errors.Join(errs...)

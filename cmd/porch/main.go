@@ -89,6 +89,8 @@ Limits are exact and a keyed request runs once, under any concurrency and after 
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
+		// Without a command; with one that is unknown Args refuses.
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(runCommand(), checkCommand(), versionCommand())
 	return root

@@ -97,7 +97,7 @@ func checkCommand() *cobra.Command {
 			if err := host.Check(cmd.Context(), cfg, host.Options{Logger: quiet(cmd.ErrOrStderr()), CacheDir: cacheDir()}); err != nil {
 				return failed(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: no mistakes; %d filters, %d upstreams, %d routes\n",
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: no mistakes (filters: %d, upstreams: %d, routes: %d)\n",
 				file, len(cfg.Filters), len(cfg.Upstreams), len(cfg.Routes))
 			return nil
 		},

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +39,13 @@ func (m Mistakes) Error() string {
 		lines[i] = m[i].String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Sort puts mistakes in the order of the file.
+func (m Mistakes) Sort() {
+	slices.SortStableFunc(m, func(a, b Mistake) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 }
 
 // maxQuoted bounds how much of an offending value a message repeats.

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -88,9 +86,7 @@ func (r *reader) err() error {
 	if len(r.mistakes) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(r.mistakes, func(a, b Mistake) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	r.mistakes.Sort()
 	if r.more > 0 {
 		r.mistakes = append(r.mistakes, Mistake{File: r.file, Text: fmt.Sprintf("and %d more", r.more)})
 	}
