@@ -166,7 +166,7 @@ func (in *instance) call(f api.Function, p phase, x *exchange.Exchange, place in
 // begun starts the clock of a call.
 func (in *instance) begun(p phase, limit time.Duration) {
 	in.phase, in.hostTime, in.space.refused = p, 0, false
-	in.callBegan = monotonic()
+	in.callBegan = in.version.now()
 	in.watch.start(in.callBegan + int64(limit))
 	in.version.watchdog.started()
 }
@@ -174,36 +174,39 @@ func (in *instance) begun(p phase, limit time.Duration) {
 // ended stops the clock, and says how long the guest itself ran and how the call came out.
 func (in *instance) ended(p phase, err error) (time.Duration, Cause, error) {
 	stopped := in.watch.end()
-	took := time.Duration(monotonic() - in.callBegan - in.hostTime)
+	took := time.Duration(in.version.now() - in.callBegan - in.hostTime)
 	in.phase = 0
 	cause, err := in.judge(err, stopped, p)
 	return took, cause, err
 }
 
-// judge finds the cause of what ended a call.
+// judge finds the cause of what ended a call. A guest that died by itself just as it was stopped counts as
+// dead.
 func (in *instance) judge(err error, stopped bool, p phase) (Cause, error) {
-	switch {
-	case err == nil && !stopped:
-		if code := uint32(in.stack[0]); code != 0 && p&phaseExchange != 0 {
+	if err == nil {
+		switch code := uint32(in.stack[0]); {
+		case stopped:
+			return CauseTimeout, errOverran
+		case code != 0 && p&phaseExchange != 0:
 			return CauseCode, &codeError{exportOf(p), code}
+		default:
+			return CauseNone, nil
 		}
-		return CauseNone, nil
-	case stopped:
+	}
+	exit, code := (*sys.ExitError)(nil), (*codeError)(nil)
+	exited := errors.As(err, &exit)
+	switch {
+	case stopped && exited:
 		return CauseTimeout, errOverran
-	}
-	if exit := (*sys.ExitError)(nil); errors.As(err, &exit) {
-		if in.space.refused {
-			return CauseMemory, err
-		}
-		return CauseExit, fmt.Errorf("the guest exited with code %d", exit.ExitCode())
-	}
-	if code := (*codeError)(nil); errors.As(err, &code) {
+	case errors.As(err, &code):
 		return CauseCode, err
-	}
-	if in.space.refused {
+	case in.space.refused:
 		return CauseMemory, err
+	case exited:
+		return CauseExit, fmt.Errorf("the guest exited with code %d", exit.ExitCode())
+	default:
+		return CauseTrap, err
 	}
-	return CauseTrap, err
 }
 
 var errOverran = errors.New("the guest ran over its time")
@@ -232,13 +235,13 @@ func (p phase) String() string {
 
 // pause stops the guest's clock while the host works for it.
 func (in *instance) pause() {
-	in.pausedAt = monotonic()
+	in.pausedAt = in.version.now()
 	in.watch.pause(in.pausedAt)
 }
 
 // resume lets it go on.
 func (in *instance) resume() {
-	now := monotonic()
+	now := in.version.now()
 	in.hostTime += now - in.pausedAt
 	in.watch.resume(now)
 }

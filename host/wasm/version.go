@@ -23,6 +23,7 @@ type Version struct {
 	config     []byte
 	timeout    time.Duration
 	decider    Decider
+	epoch      time.Time
 
 	memoryLimit, memoryLeast uint64 // bytes
 
@@ -55,17 +56,21 @@ func newVersion(e *Engine, s Spec, compiled wazero.CompiledModule) *Version {
 		compiled:    compiled,
 		hasRequest:  exports[abi.ExportRequest] != nil,
 		hasResponse: exports[abi.ExportResponse] != nil,
-		watchdog:    newWatchdog(),
+		epoch:       time.Now(),
 		voice: voice{
 			log: e.log.With(slog.String("filter", s.Filter), slog.String("version", id)),
 			now: time.Now,
 		},
 	}
+	v.watchdog = newWatchdog(v.now)
 	v.instances = newInstances(s.Instances, v.grow)
 	// stops when Close closes the watchdog, after the last instance
 	go v.watchdog.run(v.stopOverruns)
 	return v
 }
+
+// now is the time since the version was made, by a clock that nobody sets; never 0.
+func (v *Version) now() int64 { return int64(time.Since(v.epoch)) + 1 }
 
 // ID is the version: 12 hex digits over module and configuration.
 func (v *Version) ID() string { return v.id }
@@ -153,15 +158,17 @@ func (in *instance) export(p phase) api.Function {
 }
 
 // stopOverruns is the watchdog's check: it stops the guests whose time is up and says when the next one's
-// will be.
+// may be. That is never later than the time limit from now, since a call that begins next ends by then.
 func (v *Version) stopOverruns(now int64) (next int64) {
 	v.instances.each(func(in *instance) {
 		due, stopped := in.watch.check(now)
 		switch {
 		case stopped:
 			in.cancel()
-		case due != 0 && (next == 0 || due < next):
-			next = due
+		case due != 0 && next == 0:
+			next = min(due, now+int64(v.timeout))
+		case due != 0:
+			next = min(due, next)
 		}
 	})
 	return next

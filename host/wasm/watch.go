@@ -14,17 +14,12 @@ import (
 //	below 0     the guest waits for a host function; the number is minus the time it has left then
 //	overrun     the watchdog has stopped the call
 //
-// all in nanoseconds of the process's monotonic clock.
+// all in nanoseconds since the version was made.
 type watch struct {
 	state atomic.Int64
 }
 
 const overrun = math.MinInt64
-
-var processStart = time.Now()
-
-// monotonic is the time since the process started.
-func monotonic() int64 { return int64(time.Since(processStart)) }
 
 // start begins a call that must have ended at a time.
 func (w *watch) start(until int64) { w.state.Store(until) }
@@ -63,14 +58,15 @@ func (w *watch) check(now int64) (due int64, stopped bool) {
 // watchdog stops guests of one version that run over their time. While none runs it sleeps without a
 // timer, and the next call wakes it.
 type watchdog struct {
+	now    func() int64
 	parked atomic.Bool
 	wake   chan struct{} // holds one: a call has started
 	stop   chan struct{} // closed by close
 	done   chan struct{} // closed when run has returned
 }
 
-func newWatchdog() *watchdog {
-	return &watchdog{wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+func newWatchdog(now func() int64) *watchdog {
+	return &watchdog{now: now, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
 // started is told of each call, after its watch has started.
@@ -87,7 +83,7 @@ func (d *watchdog) run(check func(now int64) int64) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		now := monotonic()
+		now := d.now()
 		due := check(now)
 		if due == 0 {
 			d.parked.Store(true)
