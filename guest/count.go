@@ -40,27 +40,29 @@ type Verdict = abi.Verdict
 // Charge charges one cost. Nothing is consumed unless it is Allowed. The verdict is that of an allowed or refused
 // charge, valid until the next one.
 func (r *Request) Charge(limit Limit, key []byte, cost int64) (*Verdict, Decision) {
-	single[0] = Charge{Limit: limit, Key: key, Cost: cost}
-	d := r.Count(single[:], verdicts[:])
-	single[0].Key = nil
-	return &verdicts[0], d
+	host.PutCharge(0, limit.handle, key, cost, 0)
+	d := host.Count(1, records[:abi.VerdictSize])
+	if d >= 0 {
+		verdict.Get(records[:])
+	}
+	return &verdict, Decision(d)
 }
 
 // Count charges several costs at once, all or none, at most abi.MaxCharges. It fills the first verdicts, one
 // for each charge, unless the decision is a condition.
-func (*Request) Count(cs []Charge, vs []Verdict) Decision {
-	if len(cs) == 0 || len(cs) > abi.MaxCharges || len(vs) < len(cs) {
+func (*Request) Count(charges []Charge, verdicts []Verdict) Decision {
+	n := len(charges)
+	if n == 0 || n > abi.MaxCharges || len(verdicts) < n {
 		return Decision(abi.Invalid)
 	}
-	for i := range cs {
+	for i := range charges {
 		c := &charges[i]
-		c.Policy, c.Key, c.Cost, c.Limit = cs[i].Limit.handle, cs[i].Key, cs[i].Cost, cs[i].Max
+		host.PutCharge(i, c.Limit.handle, c.Key, c.Cost, c.Max)
 	}
-	d := host.Count(charges[:len(cs)], records[:len(cs)*abi.VerdictSize])
-	for i := range cs {
-		charges[i].Key = nil
-		if d >= 0 {
-			vs[i].Get(records[i*abi.VerdictSize:])
+	d := host.Count(n, records[:n*abi.VerdictSize])
+	if d >= 0 {
+		for i := range charges {
+			verdicts[i].Get(records[i*abi.VerdictSize:])
 		}
 	}
 	return Decision(d)
@@ -68,8 +70,6 @@ func (*Request) Count(cs []Charge, vs []Verdict) Decision {
 
 // What Charge and Count work in.
 var (
-	single   [1]Charge
-	verdicts [1]Verdict
-	charges  [abi.MaxCharges]host.Charge
-	records  [abi.MaxCharges * abi.VerdictSize]byte
+	verdict Verdict
+	records [abi.MaxCharges * abi.VerdictSize]byte
 )

@@ -2,8 +2,9 @@ package guest
 
 import "strconv"
 
-// Problem is an error answer as a problem document (RFC 9457). Its instance is the request id. Never put a
-// trap's text, a path or an identity into it.
+// Problem is an error answer as a problem document (RFC 9457). Its instance is the request id. Never put an
+// identity, a path or what the host said into it. A filter makes its problems once, as variables: a problem
+// is not changed after it was first sent.
 type Problem struct {
 	Status int
 	Type   string // a URI; "about:blank" if empty
@@ -11,12 +12,19 @@ type Problem struct {
 	Detail string
 	// Members are further members as JSON text: `"violated-policies":["a"]`. Empty for none.
 	Members []byte
+
+	head []byte // the document up to the instance, once it was sent
 }
 
-// Refuse answers the request with a problem document that is not to be stored by caches. Other headers that
-// were set before are kept.
+// Refuse answers the request with a problem document that caches do not store. Other headers that were set
+// before are kept.
 func (r *Request) Refuse(p *Problem) error {
-	document = appendProblem(document[:0], p, r.RequestID())
+	if p.head == nil {
+		p.head = p.appendHead(nil)
+	}
+	document = append(document[:0], p.head...)
+	document = appendQuoted(document, r.RequestID())
+	document = append(document, '}')
 	if err := r.SetResponseHeader("Content-Type", problemType); err != nil {
 		return err
 	}
@@ -35,10 +43,7 @@ var (
 	document    []byte
 )
 
-// AppendJSON appends text as a JSON string.
-func AppendJSON(b []byte, text string) []byte { return appendQuoted(b, text) }
-
-func appendProblem(b []byte, p *Problem, instance []byte) []byte {
+func (p *Problem) appendHead(b []byte) []byte {
 	kind := p.Type
 	if kind == "" {
 		kind = "about:blank"
@@ -53,11 +58,12 @@ func appendProblem(b []byte, p *Problem, instance []byte) []byte {
 		b = append(b, `,"detail":`...)
 		b = appendQuoted(b, p.Detail)
 	}
-	b = append(b, `,"instance":`...)
-	b = appendQuoted(b, instance)
 	if len(p.Members) > 0 {
 		b = append(b, ',')
 		b = append(b, p.Members...)
 	}
-	return append(b, '}')
+	return append(b, `,"instance":`...)
 }
+
+// AppendJSON appends text as a JSON string.
+func AppendJSON(b []byte, text string) []byte { return appendQuoted(b, text) }

@@ -2,56 +2,62 @@ package main
 
 import (
 	"bytes"
-	"errors"
+
+	"github.com/porchedge/porch/guest"
 )
 
 const longestKey = 255 // bytes
 
-// Why a key is malformed, as a client is told.
+// Why there is no key. All of them are answered 400.
 var (
-	errRepeated = errors.New("the idempotency key stands there more than once")
-	errEmpty    = errors.New("the idempotency key is empty")
-	errLong     = errors.New("the idempotency key has more than 255 bytes")
-	errBytes    = errors.New("the idempotency key has characters that are not printable ASCII")
-	errQuotes   = errors.New("the idempotency key is a broken quoted string")
-	errList     = errors.New("the idempotency key is a list; put a key with a comma in quotes")
-	errTail     = errors.New("what follows the idempotency key is not a parameter")
+	noKey     = malformed("this request needs an idempotency key")
+	repeated  = malformed("the idempotency key stands there more than once")
+	empty     = malformed("the idempotency key is empty")
+	long      = malformed("the idempotency key has more than 255 bytes")
+	unprinted = malformed("the idempotency key has characters that are not printable ASCII")
+	unquoted  = malformed("the idempotency key is a broken quoted string")
+	several   = malformed("the idempotency key is a list; put a key with a comma in quotes")
+	trailed   = malformed("what follows the idempotency key is not a parameter")
 )
+
+func malformed(detail string) *guest.Problem {
+	return &guest.Problem{Status: 400, Title: "Bad Request", Detail: detail}
+}
 
 // parseKey reads the value of the field: a string of structured fields (RFC 9651), "k", or bare as many
 // clients send it, k. Both are the same key, and parameters behind it are ignored. A bare key ends at a
 // semicolon and has no comma: proxies join repeated field lines with commas, which would make a new key of
 // two. The result lies in value, which is not kept as it was.
-func parseKey(value []byte) ([]byte, error) {
+func parseKey(value []byte) ([]byte, *guest.Problem) {
 	value = bytes.Trim(value, " \t")
 	for _, c := range value {
 		if c < ' ' || c > '~' {
-			return nil, errBytes
+			return nil, unprinted
 		}
 	}
 	var key, rest []byte
-	var err error
+	var wrong *guest.Problem
 	if len(value) > 0 && value[0] == '"' {
-		key, rest, err = quoted(value)
+		key, rest, wrong = quoted(value)
 	} else {
-		key, rest, err = bare(value)
+		key, rest, wrong = bare(value)
 	}
 	switch {
-	case err != nil:
-		return nil, err
+	case wrong != nil:
+		return nil, wrong
 	case len(key) == 0:
-		return nil, errEmpty
+		return nil, empty
 	case len(key) > longestKey:
-		return nil, errLong
+		return nil, long
 	case !parameters(rest):
-		return nil, errTail
+		return nil, trailed
 	}
 	return key, nil
 }
 
 // quoted takes a string in quotes; a backslash stands before a quote or another backslash only. It removes
 // them in place.
-func quoted(value []byte) (key, rest []byte, err error) {
+func quoted(value []byte) (key, rest []byte, wrong *guest.Problem) {
 	key = value[:0]
 	for i := 1; i < len(value); i++ {
 		switch value[i] {
@@ -60,24 +66,24 @@ func quoted(value []byte) (key, rest []byte, err error) {
 		case '\\':
 			i++
 			if i == len(value) || value[i] != '"' && value[i] != '\\' {
-				return nil, nil, errQuotes
+				return nil, nil, unquoted
 			}
 		}
 		key = append(key, value[i])
 	}
-	return nil, nil, errQuotes
+	return nil, nil, unquoted
 }
 
-func bare(value []byte) (key, rest []byte, err error) {
+func bare(value []byte) (key, rest []byte, wrong *guest.Problem) {
 	key = value
 	if i := bytes.IndexByte(value, ';'); i >= 0 {
 		key, rest = value[:i], value[i:]
 	}
 	switch {
 	case bytes.IndexByte(key, '"') >= 0:
-		return nil, nil, errQuotes
+		return nil, nil, unquoted
 	case bytes.IndexByte(key, ',') >= 0:
-		return nil, nil, errList
+		return nil, nil, several
 	}
 	return key, rest, nil
 }

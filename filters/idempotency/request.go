@@ -15,17 +15,17 @@ func onRequest(r *guest.Request) {
 	value, ok := lines.Next()
 	if !ok {
 		if required {
-			refuse(r, "this request needs an idempotency key")
+			r.Refuse(noKey)
 		}
 		return
 	}
 	if _, more := lines.Next(); more {
-		refuse(r, errRepeated.Error())
+		r.Refuse(repeated)
 		return
 	}
-	key, err := parseKey(value)
-	if err != nil {
-		refuse(r, err.Error())
+	key, wrong := parseKey(value)
+	if wrong != nil {
+		r.Refuse(wrong)
 		return
 	}
 	digest, err := r.Digest(parts)
@@ -41,8 +41,4 @@ func onRequest(r *guest.Request) {
 
 func keyed(method []byte) bool {
 	return slices.Contains(methods, string(method))
-}
-
-func refuse(r *guest.Request, detail string) {
-	r.Refuse(&guest.Problem{Status: 400, Title: "Bad Request", Detail: detail})
 }

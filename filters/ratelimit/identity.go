@@ -52,21 +52,22 @@ func parsePart(s string, prefix int) (p part, wrong string) {
 
 const longestConst = 64
 
-// problem says why a request cannot be counted.
-type problem uint8
-
-const (
-	none problem = iota
-	missing
-	repeated
-	oversize
-	notAddress
+// Why a request cannot be counted.
+var (
+	missing    = unidentified("a header that requests are counted by is missing or empty")
+	repeated   = unidentified("a header that requests are counted by stands there more than once")
+	oversize   = unidentified("a header that requests are counted by is too long")
+	notAddress = unidentified("the address of the client cannot be read")
 )
+
+func unidentified(detail string) *guest.Problem {
+	return &guest.Problem{Status: 400, Title: "Bad Request", Detail: detail}
+}
 
 // identify builds the key of a request. Each part stands behind its length, so parts cannot run together.
 // Requests without a header, where they share a count, have an empty part in its place, which no header that
-// is counted by can be. The key itself is never empty, so nobody is unlimited.
-func identify(r *guest.Request, key *guest.Key) problem {
+// is counted by can be. The key itself is never empty, so nobody is unlimited. A problem says why there is none.
+func identify(r *guest.Request, key *guest.Key) *guest.Problem {
 	key.Reset()
 	for i := range parts {
 		p := &parts[i]
@@ -98,7 +99,7 @@ func identify(r *guest.Request, key *guest.Key) problem {
 	if _, ok := key.Bytes(); !ok {
 		return oversize
 	}
-	return none
+	return nil
 }
 
 // addAddress adds an IP address: IPv4 whole, also where it is mapped into IPv6, and IPv6 by its prefix, since

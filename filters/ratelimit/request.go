@@ -9,13 +9,13 @@ import (
 // What a request works in; an instance handles one at a time.
 var (
 	key guest.Key
-	buf [64]byte
+	buf [20]byte
 )
 
 // onRequest charges the request. On a condition it just returns: the host answers 503.
 func onRequest(r *guest.Request) {
-	if p := identify(r, &key); p != none {
-		refuseUnidentified(r, p)
+	if p := identify(r, &key); p != nil {
+		r.Refuse(p)
 		return
 	}
 	id, _ := key.Bytes()
@@ -44,30 +44,12 @@ func tell(r *guest.Request, v *guest.Verdict) {
 // seconds rounds milliseconds up.
 func seconds(ms int64) int64 { return (ms + 999) / 1000 }
 
-// refuseSpent answers 429.
+// refuseSpent answers 429. Retry-After never tells a wait too short, and is absent where waiting does not help.
 func refuseSpent(r *guest.Request, v *guest.Verdict) {
-	p := guest.Problem{
-		Status:  429,
-		Type:    "https://iana.org/assignments/http-problem-types#quota-exceeded",
-		Title:   "Request cannot be satisfied as assigned quota has been exceeded",
-		Detail:  "the limit of requests is spent; try again later",
-		Members: texts.violated,
+	if v.RetryAfter < 0 {
+		r.Refuse(texts.never)
+		return
 	}
-	if v.RetryAfter >= 0 {
-		r.SetResponseHeader("Retry-After", strconv.AppendInt(buf[:0], max(seconds(v.RetryAfter), 1), 10))
-	} else {
-		p.Detail = "the cost of this request is above the limit itself"
-	}
-	r.Refuse(&p)
-}
-
-// refuseUnidentified answers 400.
-func refuseUnidentified(r *guest.Request, p problem) {
-	detail := [...]string{
-		missing:    "a header that requests are counted by is missing or empty",
-		repeated:   "a header that requests are counted by stands there more than once",
-		oversize:   "a header that requests are counted by is too long",
-		notAddress: "the address of the client cannot be read",
-	}[p]
-	r.Refuse(&guest.Problem{Status: 400, Title: "Bad Request", Detail: detail})
+	r.SetResponseHeader("Retry-After", strconv.AppendInt(buf[:0], max(seconds(v.RetryAfter), 1), 10))
+	r.Refuse(texts.spent)
 }

@@ -9,10 +9,11 @@ import (
 
 // wording is what responses say alike, made once, with room behind it for what differs.
 type wording struct {
-	policy   []byte // the value of RateLimit-Policy
-	name     []byte // how the value of RateLimit begins: "name";r=
-	limit    []byte // how a standing begins: the limit and a space
-	violated []byte // the member of a 429
+	policy []byte // the value of RateLimit-Policy
+	name   []byte // how the value of RateLimit begins: "name";r=
+	limit  []byte // how a standing begins: the limit and a space
+	spent  *guest.Problem
+	never  *guest.Problem // for a cost above the limit itself
 }
 
 // room is more than three numbers take, and what stands between them.
@@ -21,18 +22,29 @@ const room = 64
 func word(filter string, spec abi.LimitSpec) wording {
 	name := appendString(nil, filter)
 	w := wording{
-		policy:   append(name[:len(name):len(name)], ";q="...),
-		name:     append(make([]byte, 0, len(name)+room), name...),
-		limit:    strconv.AppendInt(make([]byte, 0, room), spec.Limit, 10),
-		violated: guest.AppendJSON([]byte(`"violated-policies":[`), filter),
+		policy: append(name[:len(name):len(name)], ";q="...),
+		name:   append(make([]byte, 0, len(name)+room), name...),
+		limit:  strconv.AppendInt(make([]byte, 0, room), spec.Limit, 10),
+		spent:  quotaExceeded(filter, "the limit of requests is spent; try again later"),
+		never:  quotaExceeded(filter, "the cost of this request is above the limit itself"),
 	}
 	w.policy = append(w.policy, w.limit...)
 	w.policy = append(w.policy, ";w="...)
 	w.policy = strconv.AppendInt(w.policy, seconds(spec.WindowMS), 10)
 	w.name = append(w.name, ";r="...)
 	w.limit = append(w.limit, ' ')
-	w.violated = append(w.violated, ']')
 	return w
+}
+
+// quotaExceeded is the problem of draft-ietf-httpapi-ratelimit-headers.
+func quotaExceeded(filter, detail string) *guest.Problem {
+	return &guest.Problem{
+		Status:  429,
+		Type:    "https://iana.org/assignments/http-problem-types#quota-exceeded",
+		Title:   "Request cannot be satisfied as assigned quota has been exceeded",
+		Detail:  detail,
+		Members: append(guest.AppendJSON([]byte(`"violated-policies":[`), filter), ']'),
+	}
 }
 
 // rest is the value of RateLimit.

@@ -46,7 +46,13 @@ func Remove(field abi.Field, name string) int32 { return Current.Remove(field, n
 
 func Respond(status int32) int32 { return Current.Respond(status) }
 
-func Count(charges []Charge, verdicts []byte) int32 { return Current.Count(charges, verdicts) }
+var charges [abi.MaxCharges]Charge
+
+func PutCharge(i int, policy int32, key []byte, cost, limit int64) {
+	charges[i] = Charge{policy, key, cost, limit}
+}
+
+func Count(n int, verdicts []byte) int32 { return Current.Count(charges[:n], verdicts) }
 
 func Begin(policy int32, key []byte, digest *[abi.DigestSize]byte) int32 {
 	return Current.Begin(policy, key, digest)

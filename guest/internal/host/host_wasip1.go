@@ -1,7 +1,7 @@
 package host
 
 import (
-	"runtime"
+	"encoding/binary"
 	"unsafe"
 
 	"github.com/porchedge/porch/abi"
@@ -83,31 +83,25 @@ func Add(field abi.Field, name string, value []byte) int32 {
 
 func Remove(field abi.Field, name string) int32 { return remove(int32(field), name) }
 
-// records are the charges as the host reads them. keys holds what they point to: a key that lay on a
-// goroutine's stack could move before the host looks.
+// records are the charges as the host reads them. keys holds what they point to, which keeps it off a
+// goroutine's stack: there it could move before the host looks.
 var (
 	records [abi.MaxCharges * abi.ChargeSize]byte
 	keys    [abi.MaxCharges][]byte
 )
 
-func Count(charges []Charge, verdicts []byte) int32 {
-	if len(charges) > abi.MaxCharges {
-		return int32(abi.Invalid)
-	}
-	for i := range charges {
-		c := &charges[i]
-		keys[i] = c.Key
-		abi.Charge{
-			Policy:  uint32(c.Policy),
-			KeyAddr: uint32(uintptr(unsafe.Pointer(unsafe.SliceData(c.Key)))),
-			KeyLen:  uint32(len(c.Key)),
-			Cost:    c.Cost,
-			Limit:   c.Limit,
-		}.Put(records[i*abi.ChargeSize:])
-	}
-	r := count(unsafe.Pointer(&records), int32(len(charges)), unsafe.Pointer(unsafe.SliceData(verdicts)))
-	runtime.KeepAlive(&keys)
-	return r
+func PutCharge(i int, policy int32, key []byte, cost, limit int64) {
+	keys[i] = key
+	r := records[i*abi.ChargeSize : (i+1)*abi.ChargeSize]
+	binary.LittleEndian.PutUint32(r[0:], uint32(policy))
+	binary.LittleEndian.PutUint32(r[4:], uint32(uintptr(unsafe.Pointer(unsafe.SliceData(key)))))
+	binary.LittleEndian.PutUint32(r[8:], uint32(len(key)))
+	binary.LittleEndian.PutUint64(r[16:], uint64(cost))
+	binary.LittleEndian.PutUint64(r[24:], uint64(limit))
+}
+
+func Count(n int, verdicts []byte) int32 {
+	return count(unsafe.Pointer(&records), int32(n), unsafe.Pointer(unsafe.SliceData(verdicts)))
 }
 
 func Begin(policy int32, key []byte, digest *[abi.DigestSize]byte) int32 {
