@@ -35,6 +35,7 @@ type Host struct {
 	builder  *builder
 	edge     *edge.Server
 	unready  atomic.Pointer[error] // nil while requests are served
+	watch    *watch
 
 	// Of the goroutine that reloads, and of others only while it does not run.
 	live   *generation
@@ -70,6 +71,9 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 }
 
 func (h *Host) open(ctx context.Context, cfg *config.Config) error {
+	// Before anything is read, so that no change from here on is lost.
+	h.watch = openWatch(h.log)
+	h.follow(cfg)
 	if err := h.openEngine(); err != nil {
 		return err
 	}
@@ -235,6 +239,9 @@ func (h *Host) Close() error {
 		}
 	}
 	h.retired.Wait()
+	if h.watch != nil {
+		errs = append(errs, h.watch.Close())
+	}
 	if h.live != nil {
 		errs = append(errs, h.builder.close(h.live))
 	}

@@ -20,13 +20,7 @@ var ErrRestart = errors.New("host: needs a restart")
 
 // reloads replaces the live generation when a signal asks for it or a file has changed, until ctx ends.
 func (h *Host) reloads(ctx context.Context) {
-	w, err := newWatch()
-	if err != nil {
-		h.log.Warn("changed files are not noticed, a signal still reloads", slog.Any("error", err))
-		w = &watch{}
-	}
-	defer w.Close()
-	h.follow(w, h.live.config)
+	w := h.watch
 	quiet := time.NewTimer(settle)
 	quiet.Stop()
 	for {
@@ -34,7 +28,7 @@ func (h *Host) reloads(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-h.options.Hangups:
-			h.reload(ctx, w)
+			h.reload(ctx)
 		case e := <-w.events():
 			if w.concerns(e) {
 				quiet.Reset(settle)
@@ -48,7 +42,7 @@ func (h *Host) reloads(ctx context.Context) {
 			case !w.settled():
 				quiet.Reset(settle)
 			case w.changed():
-				h.reload(ctx, w)
+				h.reload(ctx)
 			}
 		}
 	}
@@ -56,10 +50,10 @@ func (h *Host) reloads(ctx context.Context) {
 
 // reload reads the configuration and the modules anew and puts them into service. Whatever is wrong is
 // named in the log, and the live generation goes on.
-func (h *Host) reload(ctx context.Context, w *watch) {
+func (h *Host) reload(ctx context.Context) {
 	began := time.Now()
-	w.mark()
-	result, err := h.replace(ctx, w)
+	h.watch.mark()
+	result, err := h.replace(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -73,7 +67,7 @@ func (h *Host) reload(ctx context.Context, w *watch) {
 	h.metrics.Reloaded(result)
 }
 
-func (h *Host) replace(ctx context.Context, w *watch) (metrics.Reload, error) {
+func (h *Host) replace(ctx context.Context) (metrics.Reload, error) {
 	if h.live.config.File == "" {
 		return metrics.Unchanged, nil // flags stay as they are
 	}
@@ -81,7 +75,7 @@ func (h *Host) replace(ctx context.Context, w *watch) (metrics.Reload, error) {
 	if err != nil {
 		return metrics.Refused, err
 	}
-	h.follow(w, cfg)
+	h.follow(h.live.config, cfg)
 	if keys := fixed(h.live.config, cfg); len(keys) > 0 {
 		return metrics.Refused, fmt.Errorf("%w to change %s; nothing was applied", ErrRestart, strings.Join(keys, ", "))
 	}
@@ -125,10 +119,14 @@ func (h *Host) swap(next *generation) {
 	})
 }
 
-// follow watches the files of the live configuration and of the one that is to replace it, so that a
+// follow watches the files of configurations: of the live one, and of one that is to replace it, so that a
 // refused one is tried again when one of its files changes.
-func (h *Host) follow(w *watch, next *config.Config) {
-	if err := w.keep(slices.Concat(files(h.live.config), files(next))); err != nil {
+func (h *Host) follow(all ...*config.Config) {
+	var watched []string
+	for _, cfg := range all {
+		watched = append(watched, files(cfg)...)
+	}
+	if err := h.watch.keep(watched); err != nil {
 		h.log.Warn("some changes are not noticed, a signal still reloads", slog.Any("error", err))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,12 +34,14 @@ type watch struct {
 // print identifies a file's content; zero if it cannot be read.
 type print [sha256.Size]byte
 
-func newWatch() (*watch, error) {
+// openWatch gives a watch that never tells of anything where the system does not let files be watched.
+func openWatch(log *slog.Logger) *watch {
 	fs, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, fmt.Errorf("host: cannot watch files: %w", err)
+		log.Warn("changed files are not noticed, a signal still reloads", slog.Any("error", err))
+		return &watch{}
 	}
-	return &watch{fs: fs, seen: map[string]print{}, last: map[string]print{}}, nil
+	return &watch{fs: fs, seen: map[string]print{}, last: map[string]print{}}
 }
 
 func (w *watch) Close() error {
@@ -48,7 +51,7 @@ func (w *watch) Close() error {
 	return w.fs.Close()
 }
 
-// events and errors come as they happen; never, where the system does not let files be watched.
+// events and errors come as they happen.
 func (w *watch) events() <-chan fsnotify.Event {
 	if w.fs == nil {
 		return nil
