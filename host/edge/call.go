@@ -163,6 +163,12 @@ func (c *call) rescue(ctx *fasthttp.RequestCtx) {
 		c.conn.Abort()
 		return
 	}
+	defer func() {
+		if recover() != nil { // what is broken so far is not answered any more
+			c.conn.Abort()
+			c.end(0)
+		}
+	}()
 	ctx.Response.Reset()
 	c.x.Response.Close()
 	problem.Fill(c.x, problem.Problem{Status: http.StatusInternalServerError, Detail: "the request could not be served"})

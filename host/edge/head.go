@@ -35,11 +35,16 @@ const pendingKey = "porch.pending"
 // expect decides about a request whose client waits for 100 Continue: it goes on where a filter needs the
 // body or the upstream is to have it. Whatever is decided without the body is answered without it.
 // fasthttp closes the connection then, since the client may be sending already.
-func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
+func (s *Server) expect(ctx *fasthttp.RequestCtx) (status int) {
 	if !ctx.Conn().(*listen.Conn).Serving() {
 		return http.StatusServiceUnavailable // closed meanwhile: nothing of this is written
 	}
 	c := s.begin(ctx)
+	defer func() {
+		if status != http.StatusContinue {
+			status = ctx.Response.StatusCode()
+		}
+	}()
 	defer c.rescue(ctx)
 	if c.advance() == chain.StepNeedBody && c.x.Request.Length > c.chain.BodyCap(c.x) {
 		problem.Fill(c.x, chain.BodyProblem(exchange.ErrBodyTooLarge))
@@ -49,7 +54,7 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 		return http.StatusContinue
 	}
 	c.answer(ctx)
-	return ctx.Response.StatusCode()
+	return 0 // the response's
 }
 
 // pending takes over the request that expect has begun, if it did.

@@ -147,6 +147,7 @@ type served struct {
 	status int
 }
 
+// recorder has room for every request of a test.
 type recorder chan served
 
 func (r recorder) Served(route string, status int, _ time.Duration) { r <- served{route, status} }
@@ -182,7 +183,7 @@ func start(t *testing.T, f Chain, change ...func(*config.Server)) *testServer {
 		t.Fatal(err)
 	}
 	s := &testServer{
-		addr: ln.Addr().String(), table: table, done: make(recorder, 1024), ended: make(chan error, 1),
+		addr: ln.Addr().String(), table: table, done: make(recorder, 1<<14), ended: make(chan error, 1),
 	}
 	s.Server = New(Config{Server: cfg, Logger: slog.New(slog.DiscardHandler), Observer: s.done}, table)
 	// Stops when the cleanup below shuts the server down, which waits for it.
