@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/porchedge/porch/host/config"
@@ -32,14 +31,13 @@ func openState(cfg *config.Config, log *slog.Logger, m *metrics.Metrics) (*state
 		Stall:        cfg.Store.Stall,
 		SyncInterval: cfg.Store.SyncInterval,
 		Logger:       log,
-		Fatal: func(err error) {
-			log.Error("the store has failed: nothing more is served", slog.Any("error", err))
-			s.die()
-		},
+		Observer:     m,
+		Fatal:        func(error) { s.die() },
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("store: %w", err), s.close())
+		return nil, errors.Join(err, s.close())
 	}
+	m.StoreOpened(s.store.Stats)
 	s.pool, err = pool.Open(pool.Config{Store: s.store, Shards: cfg.Pool.Shards, Mailbox: cfg.Pool.Mailbox, Logger: log})
 	if err != nil {
 		return nil, errors.Join(err, s.close())

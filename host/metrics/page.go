@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // gauges are the series that are read from the parts when the page is asked for.
 type gauges struct {
@@ -23,6 +27,10 @@ type page struct{ to chan<- prometheus.Metric }
 
 func (p page) gauge(d *prometheus.Desc, v int, labels ...string) {
 	p.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+}
+
+func (p page) seconds(d *prometheus.Desc, v time.Duration, labels ...string) {
+	p.to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v.Seconds(), labels...)
 }
 
 func (p page) counter(d *prometheus.Desc, v uint64, labels ...string) {

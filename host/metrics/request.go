@@ -71,10 +71,9 @@ func class(status int) string {
 	}
 }
 
-// EdgeOpened shows the state of the edge until closed is called.
-func (m *Metrics) EdgeOpened(stats func() edge.Stats) (closed func()) {
-	remove := m.requests.edge.add(struct{}{}, stats)
-	return func() { remove() }
+// EdgeOpened shows the state of the edge.
+func (m *Metrics) EdgeOpened(stats func() edge.Stats) {
+	m.requests.edge.add(struct{}{}, stats)
 }
 
 func (r *requests) collect(p page) {
