@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
@@ -33,16 +34,12 @@ func instantiate(t testing.TB, name string, engine wazero.RuntimeConfig) *module
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := context.Background()
-	if dir := os.Getenv("PORCH_TEST_CACHE"); dir != "" {
-		cache, err := wazero.NewCompilationCacheWithDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { cache.Close(ctx) })
-		engine = engine.WithCompilationCache(cache)
+	cache, err := compiled()
+	if err != nil {
+		t.Fatal(err)
 	}
-	runtime := wazero.NewRuntimeWithConfig(ctx, engine)
+	ctx := context.Background()
+	runtime := wazero.NewRuntimeWithConfig(ctx, engine.WithCompilationCache(cache))
 	t.Cleanup(func() { runtime.Close(ctx) })
 	wasi_snapshot_preview1.MustInstantiate(ctx, runtime)
 
@@ -63,6 +60,14 @@ func instantiate(t testing.TB, name string, engine wazero.RuntimeConfig) *module
 	}
 	return m
 }
+
+// compiled is what all tests of this process have compiled, and with a folder named, other processes too.
+var compiled = sync.OnceValues(func() (wazero.CompilationCache, error) {
+	if dir := os.Getenv("PORCH_TEST_CACHE"); dir != "" {
+		return wazero.NewCompilationCacheWithDir(dir)
+	}
+	return wazero.NewCompilationCache(), nil
+})
 
 func export(ctx context.Context, t testing.TB, instance api.Module, name string) func() int32 {
 	f := instance.ExportedFunction(name)
