@@ -136,6 +136,7 @@ func TestDrainHammer(t *testing.T) {
 			c := s.dial(t)
 			// Stops when the server has closed its connection; waited for below.
 			clients.Go(func() {
+				defer c.Close()
 				for {
 					if _, err := io.WriteString(c.Conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 						return
