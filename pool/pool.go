@@ -2,7 +2,9 @@ package pool
 
 import (
 	"errors"
-	"log/slog"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/porchedge/porch/store"
@@ -21,58 +23,95 @@ var (
 	ErrClosed = errors.New("pool: closed")
 	// ErrWaitedTooLong is returned by Wait when the policy's MaxWait has passed.
 	ErrWaitedTooLong = errors.New("pool: waited too long for the flight")
+	// ErrEnded is returned when a claim is completed that has ended, or never owned its flight.
+	ErrEnded = errors.New("pool: claim has ended")
 )
 
-// Config is what Open needs.
-type Config struct {
-	Store   store.Store
-	Shards  int
-	Mailbox int // unanswered messages per shard and, counted apart, open flights per shard
-	Logger  *slog.Logger
-}
-
-// LimitSpec is a limit as a filter declares it.
-type LimitSpec struct {
-	Limit      int64         // 1 to 2^53
-	Window     time.Duration // at least a millisecond
-	Durability store.Durability
-	MaxKeys    int64 // keys present at once; 0 takes the host's default
-}
-
-// OnceSpec is a policy for Begin as a filter declares it.
-type OnceSpec struct {
-	TTL        time.Duration // how long a stored response is replayed
-	MaxWait    time.Duration // how long a duplicate waits for the flight
-	MaxWaiters int           // duplicates that wait for one flight at once
-	MaxKeys    int64         // keys present at once; 0 takes the host's default
-}
-
-// Charge is one charge of a Count.
-type Charge struct {
-	Policy *Policy
-	Key    []byte // 1 to 1,024 bytes; not kept
-	Cost   int64  // 1 to 2^53
-	Limit  int64  // for this charge alone; 0 takes the policy's
-}
-
-// Verdict is the answer to one charge. Durations are rounded up to milliseconds.
-type Verdict struct {
-	Allowed    bool
-	Used       int64
-	Limit      int64
-	Remaining  int64
-	ResetAfter time.Duration
-	ResetAt    time.Time     // wall clock
-	RetryAfter time.Duration // 0 if allowed; -1 if waiting does not help
-}
-
-// State is where a claim stands.
-type State uint8
-
-// The states of a claim.
+// MaxKey is the longest key in bytes, MaxCost the largest cost and limit, MaxCharges the most charges of one
+// Count.
 const (
-	Execute  State = iota // this caller owns the flight
-	Joined                // another one runs, with the same digest
-	Replay                // a stored response with this digest is in Stored
-	Mismatch              // stored or in flight with another digest
+	MaxKey     = 1024
+	MaxCost    = 1 << 53
+	MaxCharges = 64
 )
+
+// Pool decides. It is safe for use by many goroutines.
+type Pool struct {
+	cfg    Config
+	store  store.Store
+	shards []*shard
+	calls  sync.Pool // *call
+	plans  sync.Pool // *plan
+
+	closed atomic.Bool
+	closer sync.Once
+	ended  sync.WaitGroup // the shards' goroutines
+}
+
+// Open starts the shards over cfg.Store, which stays the caller's to close, after the pool.
+func Open(cfg Config) (*Pool, error) {
+	cfg = cfg.withDefaults()
+	if have := cfg.Store.Shards(); cfg.Shards != have {
+		return nil, fmt.Errorf("pool: %d shards over a store that was opened for %d", cfg.Shards, have)
+	}
+	p := &Pool{cfg: cfg, store: cfg.Store}
+	p.calls.New = func() any { return newCall() }
+	p.plans.New = func() any { return new(plan) }
+	for i := range cfg.Shards {
+		p.shards = append(p.shards, newShard(p, i))
+	}
+	for _, s := range p.shards {
+		// Stops when Close has its mailbox stop, once the second queue is empty.
+		p.ended.Go(s.run)
+	}
+	return p, nil
+}
+
+// Close refuses new work, has waiters return ErrClosed, waits up to Config.CloseWithin for open flights to
+// end, and stops the shards. Claims that end later get ErrClosed. The store stays open.
+func (p *Pool) Close() error {
+	p.closer.Do(func() {
+		p.closed.Store(true)
+		limit := time.NewTimer(p.cfg.CloseWithin)
+		defer limit.Stop()
+		for _, s := range p.shards {
+			s.inbox.close()
+		}
+		for _, s := range p.shards {
+			select {
+			case <-s.idle:
+			case <-limit.C:
+				limit.Reset(0) // the others have had their time as well
+			}
+		}
+		for _, s := range p.shards {
+			s.inbox.stop()
+		}
+		p.ended.Wait()
+	})
+	return nil
+}
+
+// Ready is nil while the pool can take decisions, else the reason why not.
+func (p *Pool) Ready() error {
+	if p.closed.Load() {
+		return ErrClosed
+	}
+	return p.store.Ready()
+}
+
+// StoreTime is store time: it only moves forward, also over a restart.
+func (p *Pool) StoreTime() time.Duration { return p.store.Time() }
+
+// admit says whether new work may be taken now.
+func (p *Pool) admit() error {
+	if p.closed.Load() {
+		return ErrClosed
+	}
+	if err := p.store.Ready(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+func (p *Pool) shard(key store.RowKey) *shard { return p.shards[key.Shard(len(p.shards))] }

@@ -1,0 +1,122 @@
+package pool
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/porchedge/porch/store"
+)
+
+// Kind is what a policy does.
+type Kind uint8
+
+// The kinds of policy.
+const (
+	KindLimit Kind = iota + 1
+	KindOnce
+)
+
+// String is the kind as a metric label.
+func (k Kind) String() string {
+	switch k {
+	case KindLimit:
+		return "limit"
+	case KindOnce:
+		return "once"
+	default:
+		return "none"
+	}
+}
+
+// Policy is a declared policy: immutable, made by Limit or Once. Rows know nothing of it but its identity
+// (filter, name), so a new version of a filter declares its policies anew and finds the rows.
+type Policy struct {
+	name     string
+	kind     Kind
+	identity []byte
+	rule     store.Rule
+	limit    int64         // of KindLimit
+	maxWait  time.Duration // of KindOnce
+	waiters  int           // of KindOnce
+}
+
+// Name is "filter/name", fit for a metric label.
+func (p *Policy) Name() string { return p.name }
+
+// Kind is what the policy does.
+func (p *Policy) Kind() Kind { return p.kind }
+
+// Durability is that of its rows.
+func (p *Policy) Durability() store.Durability { return p.rule.Durability }
+
+// LimitSpec is a limit as a filter declares it.
+type LimitSpec struct {
+	Limit      int64         // 1 to MaxCost
+	Window     time.Duration // 1 ms to MaxSpan
+	Durability store.Durability
+	MaxKeys    int64 // keys present at once; 0 takes the host's default
+}
+
+// OnceSpec is a policy for Begin as a filter declares it.
+type OnceSpec struct {
+	TTL        time.Duration // how long a stored response is replayed, 1 ms to MaxSpan
+	MaxWait    time.Duration // how long a duplicate waits for the flight
+	MaxWaiters int           // duplicates that wait for one flight at once
+	MaxKeys    int64         // keys present at once; 0 takes the host's default
+}
+
+// MaxSpan bounds windows and lifetimes: ten years.
+const MaxSpan = 10 * 365 * 24 * time.Hour
+
+// Limit declares a limit. Errors are for the person who wrote the configuration.
+func (p *Pool) Limit(filter, name string, spec LimitSpec) (*Policy, error) {
+	switch {
+	case spec.Limit < 1 || spec.Limit > MaxCost:
+		return nil, fmt.Errorf("limit is %d; it is 1 to %d", spec.Limit, int64(MaxCost))
+	case spec.Window < time.Millisecond || spec.Window > MaxSpan:
+		return nil, fmt.Errorf("window is %v; it is 1ms to %v", spec.Window, MaxSpan)
+	case spec.Durability > store.None:
+		return nil, fmt.Errorf("durability %d is not known", spec.Durability)
+	}
+	policy := p.declare(filter, name, KindLimit)
+	policy.limit = spec.Limit
+	policy.rule.Algorithm = store.AlgorithmFixedWindow
+	policy.rule.Window = spec.Window
+	policy.rule.Durability = spec.Durability
+	return policy, nil
+}
+
+// Once declares a policy for Begin. Errors are for the person who wrote the configuration.
+func (p *Pool) Once(filter, name string, spec OnceSpec) (*Policy, error) {
+	switch {
+	case spec.TTL < time.Millisecond || spec.TTL > MaxSpan:
+		return nil, fmt.Errorf("ttl is %v; it is 1ms to %v", spec.TTL, MaxSpan)
+	case spec.MaxWait < 0:
+		return nil, fmt.Errorf("max_wait is %v; it is not negative", spec.MaxWait)
+	case spec.MaxWaiters < 0:
+		return nil, fmt.Errorf("max_waiters is %d; it is not negative", spec.MaxWaiters)
+	}
+	policy := p.declare(filter, name, KindOnce)
+	policy.maxWait = spec.MaxWait
+	policy.waiters = spec.MaxWaiters
+	policy.rule.TTL = spec.TTL
+	return policy, nil
+}
+
+func (p *Pool) declare(filter, name string, kind Kind) *Policy {
+	identity := store.Identity(filter, name)
+	return &Policy{
+		name:     filter + "/" + name,
+		kind:     kind,
+		identity: identity,
+		rule:     store.Rule{Policy: p.store.Policy(identity)},
+	}
+}
+
+// row is the key of the row that a key of the policy has; ErrInvalid if it can have none.
+func (p *Pool) row(policy *Policy, kind Kind, key []byte) (store.RowKey, error) {
+	if policy == nil || policy.kind != kind || len(key) == 0 || len(key) > MaxKey {
+		return store.RowKey{}, ErrInvalid
+	}
+	return p.store.Key(policy.identity, key), nil
+}

@@ -1,0 +1,88 @@
+package store
+
+import "time"
+
+// OpKind says what an operation does.
+type OpKind uint8
+
+// The kinds of operation.
+const (
+	// OpCharge takes Cost from a counter if there is room.
+	OpCharge OpKind = iota
+	// OpPeek decides as OpCharge does, and takes nothing.
+	OpPeek
+	// OpHold sets room for Cost aside, in memory only, until OpConfirm or OpCancel of the same cost.
+	OpHold
+	// OpConfirm takes what an OpHold set aside.
+	OpConfirm
+	// OpCancel gives back what an OpHold set aside.
+	OpCancel
+	// OpLookup finds the response that is stored under a key.
+	OpLookup
+	// OpPut stores a response.
+	OpPut
+)
+
+// isNew says whether the operation is new work: it may be refused while the disk stalls. The others end
+// work that was admitted.
+func (k OpKind) isNew() bool {
+	return k == OpCharge || k == OpPeek || k == OpHold || k == OpLookup
+}
+
+// Outcome is the result of an operation.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// Unavailable: the store cannot take decisions. Nothing was decided.
+	Unavailable Outcome = iota
+	// Full: there is no room for one more row. Nothing was decided.
+	Full
+	// Allowed: there was room; it was taken, or set aside by OpHold. Verdict holds.
+	Allowed
+	// Refused: there is no room, whatever becomes of what is set aside. Verdict holds.
+	Refused
+	// Contended: only what others have set aside stands in the way. Ask again once it is settled.
+	Contended
+	// Absent: no response is stored.
+	Absent
+	// Found: Record or Oversize is the stored response, to a request with the same digest.
+	Found
+	// Differs: a response to a request with another digest is stored.
+	Differs
+	// Done: OpCancel or OpPut was done.
+	Done
+)
+
+// Op is one operation of a batch, and its result.
+type Op struct {
+	Kind OpKind
+	Key  RowKey
+	Rule *Rule
+
+	// Cost and Limit are of the counter operations.
+	Cost, Limit int64
+	// Digest, Record and Oversize are of OpPut, and results of OpLookup but for Digest, which it is
+	// compared with. A Record is never changed by anyone afterwards.
+	Digest   [DigestSize]byte
+	Record   []byte
+	Oversize bool
+
+	Outcome Outcome
+	Verdict Verdict
+	// Wall is the time of day at the decision.
+	Wall time.Time
+	// Ticket is what the result rests on; nil if it is durable already, or the rule does not ask for it.
+	Ticket *Ticket
+
+	row int32 // the counter's place in its table while the batch is applied
+}
+
+// Rule is what a policy asks of its rows. It is immutable.
+type Rule struct {
+	Policy     PolicyID
+	Algorithm  Algorithm
+	Window     time.Duration // of AlgorithmFixedWindow
+	TTL        time.Duration // of responses
+	Durability Durability
+}
