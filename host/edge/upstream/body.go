@@ -111,7 +111,10 @@ func (b *body) Close() error {
 func settle(r *reader, request *upload, reuse bool) {
 	if request != nil {
 		request.stop()
-		reuse = reuse && request.err == nil
+		if request.err != nil {
+			r.conn.target.early.Add(1)
+			reuse = false
+		}
 	}
 	reuse = reuse && len(r.buffered()) == 0
 	c := r.conn

@@ -4,6 +4,7 @@ import (
 	"net"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,8 +23,8 @@ type conn struct {
 	// What look found; it is made once, so that looking allocates nothing.
 	look   func(fd uintptr)
 	peeked [1]byte
-	n      int
-	err    error
+	n      uintptr
+	errno  syscall.Errno
 
 	// giveBack and drop hand the pool's own entry for this connection back to it. The entry's type is not
 	// exported, so they are made once, when the connection is first acquired.
@@ -37,7 +38,9 @@ func newConn(c *net.TCPConn, t *target) (*conn, error) {
 	}
 	wrapped := &conn{Conn: c, target: t, raw: raw, fresh: true}
 	wrapped.look = func(fd uintptr) {
-		wrapped.n, _, wrapped.err = unix.Recvfrom(int(fd), wrapped.peeked[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		// Not unix.Recvfrom, which allocates room for the sender's address.
+		wrapped.n, _, wrapped.errno = unix.Syscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&wrapped.peeked)),
+			uintptr(len(wrapped.peeked)), unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
 	}
 	return wrapped, nil
 }
@@ -58,11 +61,11 @@ func (c *conn) peek() state {
 			return ended
 		}
 		switch {
-		case c.err == unix.EINTR:
+		case c.errno == unix.EINTR:
 			continue
-		case c.err == unix.EAGAIN:
+		case c.errno == unix.EAGAIN:
 			return quiet
-		case c.err != nil || c.n == 0:
+		case c.errno != 0 || c.n == 0:
 			return ended
 		default:
 			return poisoned

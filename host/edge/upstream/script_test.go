@@ -37,7 +37,7 @@ type peer struct {
 type script func(p *peer, n int)
 
 // listen runs an upstream that plays script and returns its URL.
-func listen(t *testing.T, play script) string {
+func listen(t testing.TB, play script) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -130,12 +130,12 @@ func always(text string) script {
 const hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
 // dial makes an upstream with patience, for one target or several.
-func dial(t *testing.T, targets ...string) *Upstream {
+func dial(t testing.TB, targets ...string) *Upstream {
 	t.Helper()
 	return dialWith(t, patient, Options{}, targets...)
 }
 
-func dialWith(t *testing.T, timeout time.Duration, o Options, targets ...string) *Upstream {
+func dialWith(t testing.TB, timeout time.Duration, o Options, targets ...string) *Upstream {
 	t.Helper()
 	u, err := New(config.Upstream{Name: "app", Targets: targets, Timeout: timeout}, o)
 	if err != nil {

@@ -74,9 +74,6 @@ func (s *sending) receive() error {
 	if err != nil {
 		return s.fail(r, err)
 	}
-	if s.request != nil && !s.request.over.Load() {
-		s.upstream.early.Add(1)
-	}
 	h.close = h.close || s.cut
 	// One allocation for the fields, and for the body if all of it is here.
 	arrived := r.buffered()

@@ -22,6 +22,7 @@ type target struct {
 	dials  atomic.Uint64
 	failed atomic.Uint64 // dials that failed
 	stale  atomic.Uint64 // connections discarded before a request was written
+	early  atomic.Uint64 // requests whose rest was not sent
 }
 
 func newTarget(ctx context.Context, to *url.URL, o Options) *target {

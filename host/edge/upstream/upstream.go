@@ -57,8 +57,6 @@ type Upstream struct {
 	targets []*target
 	turn    atomic.Uint32 // round robin over the targets
 	stop    context.CancelFunc
-
-	early atomic.Uint64 // responses that began before their request was sent
 }
 
 // New readies an upstream. It connects to nothing yet.
@@ -127,12 +125,12 @@ type Stats struct {
 	Dials       uint64 // since New
 	DialsFailed uint64
 	Stale       uint64 // connections discarded when they were looked at before use
-	Early       uint64 // responses that began before their request was sent whole
+	Early       uint64 // requests whose rest was not sent, since their response had ended
 }
 
 // Stats returns the present numbers.
 func (u *Upstream) Stats() Stats {
-	s := Stats{Early: u.early.Load()}
+	var s Stats
 	for _, t := range u.targets {
 		s.Open += t.pool.ConnsCount()
 		s.Idle += t.pool.IdleConnsCount()
@@ -140,6 +138,7 @@ func (u *Upstream) Stats() Stats {
 		s.Dials += t.dials.Load()
 		s.DialsFailed += t.failed.Load()
 		s.Stale += t.stale.Load()
+		s.Early += t.early.Load()
 	}
 	return s
 }
