@@ -38,10 +38,13 @@ func openState(cfg *config.Config, log *slog.Logger, m *metrics.Metrics) (*state
 		return nil, errors.Join(err, s.close())
 	}
 	m.StoreOpened(s.store.Stats)
-	s.pool, err = pool.Open(pool.Config{Store: s.store, Shards: cfg.Pool.Shards, Mailbox: cfg.Pool.Mailbox, Logger: log})
+	s.pool, err = pool.Open(pool.Config{
+		Store: s.store, Shards: cfg.Pool.Shards, Mailbox: cfg.Pool.Mailbox, Logger: log, Observer: m,
+	})
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
+	m.PoolOpened(s.pool.Stats)
 	return s, nil
 }
 

@@ -92,7 +92,7 @@ Limits are exact and a keyed request runs once, under any concurrency and after 
 		// Without a command; with one that is unknown Args refuses.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(runCommand(), checkCommand(), versionCommand())
+	root.AddCommand(runCommand(), checkCommand(), versionCommand(), demoCommand())
 	return root
 }
 

@@ -47,7 +47,7 @@ func New(version string) *Metrics {
 	}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
 	m.registry.MustRegister(m.reloads, m.generation, build, &gauges{[]func(page){
-		m.filters.collect, m.commits.collect, m.requests.collect, m.upstreams.collect,
+		m.filters.collect, m.decisions.collect, m.commits.collect, m.requests.collect, m.upstreams.collect,
 	}})
 	for _, r := range []Reload{Done, Unchanged, Refused} {
 		m.reloads.WithLabelValues(string(r))

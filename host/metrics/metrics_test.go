@@ -15,6 +15,7 @@ import (
 	"github.com/porchedge/porch/host/edge"
 	"github.com/porchedge/porch/host/edge/upstream"
 	"github.com/porchedge/porch/host/wasm"
+	"github.com/porchedge/porch/pool"
 	"github.com/porchedge/porch/store"
 )
 
@@ -45,6 +46,9 @@ func want(t *testing.T, series map[string]string, name, value string) {
 	}
 }
 
+// limit is a policy. Its name belongs to the pool's own tests.
+var limit = new(pool.Policy)
+
 // everything calls each observer once.
 func everything() *Metrics {
 	m := New("test")
@@ -54,7 +58,10 @@ func everything() *Metrics {
 	m.PassedOpen("f")
 	m.Served("example.com/v1", 200, time.Millisecond)
 	m.Served("", 0, time.Millisecond)
-	m.Decided("f/limit", "limit", "count", "allowed", time.Millisecond)
+	m.Decided(limit, pool.OperationCount, pool.OutcomeAllowed, time.Millisecond)
+	m.PoolOpened(func() pool.Stats {
+		return pool.Stats{Shards: []pool.ShardStats{{Mailbox: 1, Flights: 2, Waiters: 3, Bound: 4}}}
+	})
 	m.Applied(0, 3)
 	m.Committed(store.Commit{Decisions: 3, Rows: 2, Bytes: 100, Took: time.Millisecond, Durable: time.Millisecond})
 	m.EdgeOpened(func() edge.Stats { return edge.Stats{Connections: 5, HeldBodies: 6} })
@@ -68,25 +75,27 @@ func everything() *Metrics {
 func TestValues(t *testing.T) {
 	series := read(t, everything())
 	for name, value := range map[string]string{
-		`porch_filter_calls_total{filter="f",phase="request",version="v"}`:                                         "1",
-		`porch_filter_failures_total{cause="trap",filter="f",version="v"}`:                                         "1",
-		`porch_filter_instances_in_use{filter="f",version="v"}`:                                                    "1",
-		`porch_filter_instances_bound{filter="f",version="v"}`:                                                     "4",
-		`porch_filter_versions{filter="f"}`:                                                                        "1",
-		`porch_filter_passed_open_total{filter="f"}`:                                                               "1",
-		`porch_http_requests_total{route="example.com/v1",status="2xx"}`:                                           "1",
-		`porch_http_requests_total{route="none",status="closed"}`:                                                  "1",
-		`porch_http_held_bodies`:                                                                                   "6",
-		`porch_upstream_connections{state="in_use",upstream="app"}`:                                                "8",
-		`porch_upstream_dials_total{outcome="connected",upstream="app"}`:                                           "8",
-		`porch_decision_duration_seconds_count{kind="limit",operation="count",outcome="allowed",policy="f/limit"}`: "1",
-		`porch_pool_batch_size_sum`:                                                                                "3",
-		`porch_store_commit_duration_seconds_count`:                                                                "1",
-		`porch_store_oldest_pending_seconds`:                                                                       "1.5",
-		`porch_reloads_total{outcome="refused"}`:                                                                   "1",
-		`porch_reloads_total{outcome="done"}`:                                                                      "0",
-		`porch_generation`:                                                                                         "2",
-		`porch_build_info{version="test"}`:                                                                         "1",
+		`porch_filter_calls_total{filter="f",phase="request",version="v"}`:                                 "1",
+		`porch_filter_failures_total{cause="trap",filter="f",version="v"}`:                                 "1",
+		`porch_filter_instances_in_use{filter="f",version="v"}`:                                            "1",
+		`porch_filter_instances_bound{filter="f",version="v"}`:                                             "4",
+		`porch_filter_versions{filter="f"}`:                                                                "1",
+		`porch_filter_passed_open_total{filter="f"}`:                                                       "1",
+		`porch_http_requests_total{route="example.com/v1",status="2xx"}`:                                   "1",
+		`porch_http_requests_total{route="none",status="closed"}`:                                          "1",
+		`porch_http_held_bodies`:                                                                           "6",
+		`porch_upstream_connections{state="in_use",upstream="app"}`:                                        "8",
+		`porch_upstream_dials_total{outcome="connected",upstream="app"}`:                                   "8",
+		`porch_decision_duration_seconds_count{kind="none",operation="count",outcome="allowed",policy=""}`: "1",
+		`porch_pool_mailbox_bound{shard="0"}`:                                                              "4",
+		`porch_pool_waiters{shard="0"}`:                                                                    "3",
+		`porch_pool_batch_size_sum`:                                                                        "3",
+		`porch_store_commit_duration_seconds_count`:                                                        "1",
+		`porch_store_oldest_pending_seconds`:                                                               "1.5",
+		`porch_reloads_total{outcome="refused"}`:                                                           "1",
+		`porch_reloads_total{outcome="done"}`:                                                              "0",
+		`porch_generation`:                                                                                 "2",
+		`porch_build_info{version="test"}`:                                                                 "1",
 	} {
 		want(t, series, name, value)
 	}
@@ -168,7 +177,7 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 	for name, call := range map[string]func(){
 		"Called":  func() { m.Called("f", "v", "request", time.Millisecond, wasm.CauseNone) },
 		"Served":  func() { m.Served("example.com/v1", 200, time.Millisecond) },
-		"Decided": func() { m.Decided("f/limit", "limit", "count", "allowed", time.Millisecond) },
+		"Decided": func() { m.Decided(limit, pool.OperationCount, pool.OutcomeAllowed, time.Millisecond) },
 		"Applied": func() { m.Applied(0, 1) },
 	} {
 		if n := testing.AllocsPerRun(100, call); n != 0 {
