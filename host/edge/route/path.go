@@ -4,10 +4,14 @@ import "bytes"
 
 // Canonical is the one spelling of a path: percent signs decoded, once, "." and ".." segments taken out,
 // slashes merged. A path that is canonical already is returned as it is, without a copy. ok is false where
-// a percent sign is not followed by two hexadecimal digits, or hides a zero octet.
+// the path does not begin with a slash, or a percent sign is not followed by two hexadecimal digits, or
+// hides a zero octet.
 func Canonical(path []byte) (canonical []byte, ok bool) {
 	if isCanonical(path) {
 		return path, true
+	}
+	if len(path) == 0 || path[0] != '/' {
+		return nil, false
 	}
 	decoded, ok := decode(path)
 	if !ok {

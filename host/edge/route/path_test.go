@@ -46,7 +46,7 @@ func TestCanonical(t *testing.T) {
 			}
 		})
 	}
-	for _, path := range []string{"/%", "/%4", "/%g0", "/%0g", "/%00", "/a%", "/%%41"} {
+	for _, path := range []string{"", "a", "%2fa", "/%", "/%4", "/%g0", "/%0g", "/%00", "/a%", "/%%41"} {
 		if got, ok := Canonical([]byte(path)); ok {
 			t.Errorf("%q: %q, want none", path, got)
 		}
