@@ -75,6 +75,8 @@ func upstreamProblem(err error) problem.Problem {
 		return timedOut
 	case upstream.ClientBody:
 		return BodyProblem(failure.Err)
+	case upstream.Busy:
+		return problem.Unavailable("too many requests wait for the upstream")
 	default:
 		return nonsense
 	}
