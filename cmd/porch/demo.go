@@ -55,7 +55,10 @@ func runDemo(ctx context.Context, listen string, out, logs io.Writer) (err error
 		return err
 	}
 	h, err := host.Open(ctx, cfg, host.Options{Logger: quiet(logs), Version: version, CacheDir: cacheDir()})
-	if err != nil {
+	switch {
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil // ended while it started
+	case err != nil:
 		return err
 	}
 	fmt.Fprintf(out, "Porch listens on http://%s, before a sample service that takes orders.\nTry it from another terminal; Ctrl-C ends it.\n\n%s",
