@@ -223,7 +223,12 @@ type client struct {
 
 func (c *client) send(raw string) {
 	c.t.Helper()
-	if _, err := io.WriteString(c.Conn, raw); err != nil {
+	c.write([]byte(raw))
+}
+
+func (c *client) write(raw []byte) {
+	c.t.Helper()
+	if _, err := c.Conn.Write(raw); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -240,6 +245,20 @@ func (c *client) answer(method string) (*http.Response, string) {
 		c.t.Fatalf("response body: %v", err)
 	}
 	return r, string(body)
+}
+
+// discard reads a response and counts the bytes of its body.
+func (c *client) discard() int64 {
+	c.t.Helper()
+	r, err := http.ReadResponse(c.r, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, r.Body)
+	if err != nil {
+		c.t.Errorf("after %d bytes: %v", n, err)
+	}
+	return n
 }
 
 // closed fails unless the server has ended the connection cleanly, with nothing more.
