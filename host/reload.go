@@ -59,7 +59,7 @@ func (h *Host) reload(ctx context.Context) {
 		return
 	case err != nil:
 		h.refuse(err)
-	case result == metrics.Done:
+	case result == metrics.Applied:
 		h.log.Info("reloaded", slog.Int("generation", h.number), slog.Duration("took", time.Since(began).Round(time.Millisecond)))
 	default:
 		h.log.Info("reloaded: nothing has changed", slog.Int("generation", h.number))
@@ -87,7 +87,7 @@ func (h *Host) replace(ctx context.Context) (metrics.Reload, error) {
 		return metrics.Unchanged, h.builder.close(next)
 	}
 	h.swap(next)
-	return metrics.Done, nil
+	return metrics.Applied, nil
 }
 
 // refuse logs each mistake on a line of its own.

@@ -102,14 +102,14 @@ routes: [{ path: /, filters: [mark], upstream: app }, { path: /other, filters: [
 	b.log.await(t, "nothing has changed")
 	b.wantMetric(`porch_filter_loads_total{filter="mark"}`, "1")
 	b.wantMetric(`porch_generation`, "1")
-	b.wantMetric(`porch_reloads_total{outcome="unchanged"}`, "1")
+	b.wantMetric(`porch_reloads_total{result="unchanged"}`, "1")
 
 	b.write("mark.wasm", stamp("two"))
 	b.log.await(t, "reloaded generation=2")
 	b.wantStamp("two")
 	b.wantMetric(`porch_filter_loads_total{filter="mark"}`, "2")
 	b.wantMetric(`porch_filter_loads_total{filter="other"}`, "1")
-	b.wantMetric(`porch_reloads_total{outcome="done"}`, "1")
+	b.wantMetric(`porch_reloads_total{result="applied"}`, "1")
 	b.host.retired.Wait()
 	b.wantMetric(`porch_filter_versions{filter="mark"}`, "1")
 }

@@ -35,8 +35,8 @@ func New(version string) *Metrics {
 	m.requests.register(m.registry)
 	m.reloads = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "porch_reloads_total",
-		Help: "Attempts to replace the configuration, by outcome: done, unchanged, refused.",
-	}, []string{"outcome"})
+		Help: "Attempts to replace the configuration, by result: applied, unchanged, refused.",
+	}, []string{"result"})
 	m.generation = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "porch_generation",
 		Help: "Number of the live generation of the configuration, 1 after the start.",
@@ -49,7 +49,7 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(m.reloads, m.generation, build, &gauges{[]func(page){
 		m.filters.collect, m.decisions.collect, m.commits.collect, m.requests.collect, m.upstreams.collect,
 	}})
-	for _, r := range []Reload{Done, Unchanged, Refused} {
+	for _, r := range []Reload{Applied, Unchanged, Refused} {
 		m.reloads.WithLabelValues(string(r))
 	}
 	return m
@@ -58,9 +58,9 @@ func New(version string) *Metrics {
 // Reload is what came of an attempt to replace the configuration.
 type Reload string
 
-// The outcomes of a reload.
+// The results of a reload.
 const (
-	Done      Reload = "done"
+	Applied   Reload = "applied"
 	Unchanged Reload = "unchanged"
 	Refused   Reload = "refused"
 )

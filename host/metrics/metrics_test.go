@@ -92,8 +92,8 @@ func TestValues(t *testing.T) {
 		`porch_pool_batch_size_sum`:                                                                        "3",
 		`porch_store_commit_duration_seconds_count`:                                                        "1",
 		`porch_store_oldest_pending_seconds`:                                                               "1.5",
-		`porch_reloads_total{outcome="refused"}`:                                                           "1",
-		`porch_reloads_total{outcome="done"}`:                                                              "0",
+		`porch_reloads_total{result="refused"}`:                                                            "1",
+		`porch_reloads_total{result="applied"}`:                                                            "0",
 		`porch_generation`:                                                                                 "2",
 		`porch_build_info{version="test"}`:                                                                 "1",
 	} {
