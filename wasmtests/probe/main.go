@@ -56,6 +56,7 @@ func porchConfigure() int32 {
 	text, _, _ := strings.Cut(rest, `"`)
 	code := script(text)
 	configured = results
+	call("log", abi.LevelDebug, "configured "+strings.Join(results, ","))
 	return code
 }
 
