@@ -30,6 +30,7 @@ type committer struct {
 	durable atomic.Uint64 // number of the newest commit that is durable; they become so in order
 	wake    chan struct{} // one place: a call is not lost while the committer is busy
 	stopped chan struct{}
+	broken  bool // it ended in the middle of a commit; valid once stopped is closed
 
 	mu struct {
 		sync.Mutex
@@ -93,8 +94,9 @@ func (k *committer) call() {
 	}
 }
 
-// stop has the rest committed and waits, unless the store is dead.
-func (k *committer) stop() {
+// stop has the rest committed and waits for the committer to end. It is false if a goroutine of Pebble's
+// met the failure that the store died of, and may hold Pebble's locks for ever.
+func (k *committer) stop() bool {
 	k.mu.Lock()
 	k.mu.stopping = true
 	k.mu.Unlock()
@@ -102,10 +104,19 @@ func (k *committer) stop() {
 	select {
 	case <-k.stopped:
 	case <-k.store.health.died:
+		stuck := time.NewTimer(k.store.cfg.Stall)
+		defer stuck.Stop()
+		select {
+		case <-k.stopped:
+		case <-stuck.C:
+			return false
+		}
 	}
+	return k.store.health.gone() == nil || k.broken
 }
 
 func (k *committer) run() {
+	k.broken = true // until it ends in the ordinary way
 	defer close(k.stopped)
 	defer func() {
 		if r := recover(); r != nil { // Pebble panics when it cannot go on to the next log file
@@ -120,6 +131,7 @@ func (k *committer) run() {
 		case c != nil:
 			k.commit(c)
 		case wait < 0:
+			k.broken = false
 			return
 		default:
 			due.Reset(wait)
@@ -154,7 +166,7 @@ func (k *committer) seal() (c *commit, wait time.Duration) {
 	if wait <= 0 {
 		since = now
 	}
-	k.store.health.since.Store(int64(max(1, since)))
+	k.store.health.since.Store(int64(since))
 	k.mu.underway = c
 	k.mu.gathering = k.next(c.number + 1)
 	return c, 0
@@ -166,8 +178,7 @@ const maxLag = 4 << 20
 // commit makes c durable. If that fails it does not return: see pebbleLogger.
 func (k *committer) commit(c *commit) {
 	began := clock.Monotonic()
-	reading := appendClock(nil, k.store.clock.Read())
-	c.batch.Set(keyClock, reading, nil)
+	c.batch.Set(keyClock, appendClock(nil, k.store.clock.Read()), nil)
 	done := Commit{Decisions: c.decisions, Rows: int(c.batch.Count()), Bytes: c.batch.Len()}
 	if err := c.batch.Commit(pebble.Sync); err != nil {
 		k.store.health.die(err)
@@ -176,7 +187,7 @@ func (k *committer) commit(c *commit) {
 	now := clock.Monotonic()
 	done.Took, done.Durable = now-began, now-c.born
 	k.durable.Store(c.number)
-	k.store.health.since.Store(0)
+	k.store.health.since.Store(idle)
 	k.mu.Lock()
 	k.mu.underway = nil
 	settled := c.settled

@@ -83,17 +83,19 @@ func (e *Embedded) Stats() Stats {
 }
 
 // Close makes what is decided durable and closes the files. No Apply may run or follow. After the store has
-// died it returns ErrDead, and the files stay locked until the process ends.
+// died it returns ErrDead, and the files may stay locked until the process ends.
 func (e *Embedded) Close() error {
 	e.closing.Do(func() {
-		e.commit.stop()
-		if dead := e.health.close(); dead != nil {
-			// Whoever met the failure may hold Pebble's locks for ever: the files are left to the end of
-			// the process.
-			e.closed = dead
-			return
+		whole := e.commit.stop()
+		dead := e.health.close()
+		if dead == nil {
+			e.closed = e.db.Set(keyClock, appendClock(nil, e.clock.Read()), pebble.Sync)
 		}
-		e.closed = errors.Join(e.db.Close(), e.dir.close())
+		if whole {
+			e.closed = errors.Join(dead, e.closed, e.db.Close(), e.dir.close())
+		} else {
+			e.closed = dead
+		}
 	})
 	return e.closed
 }

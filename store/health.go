@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -14,8 +15,8 @@ type health struct {
 	cfg Config
 	// why is set once: the store is dead, or closed.
 	why atomic.Pointer[error]
-	// since is when the commit under way, or the one that should be, began to keep decisions waiting; 0 if
-	// there is none. It is a reading of clock.Monotonic.
+	// since is when the commit under way began to keep decisions waiting, by clock.Monotonic; idle if none
+	// is under way.
 	since atomic.Int64
 	// died is closed when the store has died.
 	died chan struct{}
@@ -23,8 +24,13 @@ type health struct {
 	onDeath func(error)
 }
 
+// idle is no time that clock.Monotonic gives.
+const idle = math.MinInt64
+
 func newHealth(cfg Config) *health {
-	return &health{cfg: cfg, died: make(chan struct{}), onDeath: func(error) {}}
+	h := &health{cfg: cfg, died: make(chan struct{}), onDeath: func(error) {}}
+	h.since.Store(idle)
+	return h
 }
 
 func (h *health) ready() error {
@@ -47,10 +53,10 @@ func (h *health) gone() error {
 
 func (h *health) pending() time.Duration {
 	since := h.since.Load()
-	if since == 0 {
+	if since == idle {
 		return 0
 	}
-	return max(0, clock.Monotonic()-time.Duration(since))
+	return clock.Monotonic() - time.Duration(since)
 }
 
 // die marks the store dead, fails every open ticket, and tells the owner of the process. It does not

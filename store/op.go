@@ -9,7 +9,7 @@ type OpKind uint8
 const (
 	// OpCharge takes Cost from a counter if there is room.
 	OpCharge OpKind = iota
-	// OpPeek decides as OpCharge does, and takes nothing.
+	// OpPeek decides as OpCharge does, as if nothing were set aside, and takes nothing.
 	OpPeek
 	// OpHold sets room for Cost aside, in memory only, until OpConfirm or OpCancel of the same cost.
 	OpHold

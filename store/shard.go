@@ -141,7 +141,7 @@ func (s *shard) charge(op *Op, t *counters, i int32) {
 	case !verdict.Allowed:
 		op.Outcome = Refused
 		return
-	case op.Kind != OpConfirm && c.held > 0 && !s.roomBeside(c, op, ask):
+	case (op.Kind == OpCharge || op.Kind == OpHold) && c.held > 0 && !s.roomBeside(c, op, ask):
 		op.Outcome = Contended
 		return
 	}
