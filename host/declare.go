@@ -6,15 +6,16 @@ import (
 	"github.com/porchedge/porch/pool"
 )
 
-// declarer lets filters declare their policies where no pool is open: to check a configuration. A guest
-// cannot reach its decisions while it is configured.
+// declarer checks the policies that filters declare where no pool is open: to check a configuration. A
+// guest cannot reach its decisions while it is configured.
 type declarer struct{}
 
-func (declarer) Limit(_, _ string, _ pool.LimitSpec) (*pool.Policy, error) {
-	return new(pool.Policy), nil
+func (declarer) Limit(_, _ string, spec pool.LimitSpec) (*pool.Policy, error) {
+	return new(pool.Policy), spec.Check()
 }
-func (declarer) Once(_, _ string, _ pool.OnceSpec) (*pool.Policy, error) {
-	return new(pool.Policy), nil
+
+func (declarer) Once(_, _ string, spec pool.OnceSpec) (*pool.Policy, error) {
+	return new(pool.Policy), spec.Check()
 }
 
 func (declarer) Count([]pool.Charge, []pool.Verdict, *pool.Tickets) (bool, error) {

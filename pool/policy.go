@@ -68,15 +68,36 @@ type OnceSpec struct {
 // MaxSpan bounds windows and lifetimes: ten years.
 const MaxSpan = 10 * 365 * 24 * time.Hour
 
-// Limit declares a limit. Errors are for the person who wrote the configuration.
-func (p *Pool) Limit(filter, name string, spec LimitSpec) (*Policy, error) {
+// Check says whether the spec can be declared. Errors are for the person who wrote the configuration.
+func (spec LimitSpec) Check() error {
 	switch {
 	case spec.Limit < 1 || spec.Limit > MaxCost:
-		return nil, fmt.Errorf("limit is %d; it is 1 to %d", spec.Limit, int64(MaxCost))
+		return fmt.Errorf("limit is %d; it is 1 to %d", spec.Limit, int64(MaxCost))
 	case spec.Window < time.Millisecond || spec.Window > MaxSpan:
-		return nil, fmt.Errorf("window is %v; it is 1ms to %v", spec.Window, MaxSpan)
+		return fmt.Errorf("window is %v; it is 1ms to %v", spec.Window, MaxSpan)
 	case spec.Durability > store.None:
-		return nil, fmt.Errorf("durability %d is not known", spec.Durability)
+		return fmt.Errorf("durability %d is not known", spec.Durability)
+	}
+	return nil
+}
+
+// Check says whether the spec can be declared. Errors are for the person who wrote the configuration.
+func (spec OnceSpec) Check() error {
+	switch {
+	case spec.TTL < time.Millisecond || spec.TTL > MaxSpan:
+		return fmt.Errorf("ttl is %v; it is 1ms to %v", spec.TTL, MaxSpan)
+	case spec.MaxWait < 0:
+		return fmt.Errorf("max_wait is %v; it is not negative", spec.MaxWait)
+	case spec.MaxWaiters < 0:
+		return fmt.Errorf("max_waiters is %d; it is not negative", spec.MaxWaiters)
+	}
+	return nil
+}
+
+// Limit declares a limit. Errors are those of spec.Check.
+func (p *Pool) Limit(filter, name string, spec LimitSpec) (*Policy, error) {
+	if err := spec.Check(); err != nil {
+		return nil, err
 	}
 	policy := p.declare(filter, name, KindLimit)
 	policy.limit = spec.Limit
@@ -86,15 +107,10 @@ func (p *Pool) Limit(filter, name string, spec LimitSpec) (*Policy, error) {
 	return policy, nil
 }
 
-// Once declares a policy for Begin. Errors are for the person who wrote the configuration.
+// Once declares a policy for Begin. Errors are those of spec.Check.
 func (p *Pool) Once(filter, name string, spec OnceSpec) (*Policy, error) {
-	switch {
-	case spec.TTL < time.Millisecond || spec.TTL > MaxSpan:
-		return nil, fmt.Errorf("ttl is %v; it is 1ms to %v", spec.TTL, MaxSpan)
-	case spec.MaxWait < 0:
-		return nil, fmt.Errorf("max_wait is %v; it is not negative", spec.MaxWait)
-	case spec.MaxWaiters < 0:
-		return nil, fmt.Errorf("max_waiters is %d; it is not negative", spec.MaxWaiters)
+	if err := spec.Check(); err != nil {
+		return nil, err
 	}
 	policy := p.declare(filter, name, KindOnce)
 	policy.maxWait = spec.MaxWait
