@@ -28,7 +28,7 @@ type call struct {
 	chain  Chain // nil where the edge itself answers
 	x      *exchange.Exchange
 	body   *body // nil if there is none
-	held   int64 // bytes of body in memory
+	held   int64 // bytes of body in memory; -1 if it is not held
 	began  time.Time
 	out    stream // of the response, where it has one
 	ended  bool
@@ -56,7 +56,7 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *call {
 
 // open opens the exchange: who asks, and for what. A head that is refused has its answer.
 func (s *Server) open(ctx *fasthttp.RequestCtx) *call {
-	c := &call{server: s, conn: ctx.Conn().(*listen.Conn), x: exchange.Acquire(), began: time.Now()}
+	c := &call{server: s, conn: ctx.Conn().(*listen.Conn), x: exchange.Acquire(), held: -1, began: time.Now()}
 	s.load.requests.Add(1)
 	x := c.x
 	_, err := headOf(&ctx.Request.Header).Read(&x.Request, s.limits)
@@ -183,7 +183,7 @@ func (c *call) end(status int) {
 	c.ended = true
 	s, x := c.server, c.x
 	c.giveBack()
-	if c.held > 0 {
+	if c.held >= 0 {
 		s.load.bodies.Add(-1)
 		s.load.bytes.Add(-c.held)
 	}
