@@ -41,7 +41,29 @@ func run(m *testing.M) int {
 		}
 		defer os.RemoveAll(cacheHome)
 	}
+	if err := warm(); err != nil {
+		fmt.Fprintln(os.Stderr, "acceptance:", err)
+		return 1
+	}
 	return m.Run()
+}
+
+// warm has the built-in filters compiled, so that the first tests do not do it all at once.
+func warm() error {
+	dir, err := os.MkdirTemp("", "porch-acceptance-warm-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "porch.yaml")
+	c := config{to: "127.0.0.1:1", filters: []filter{ratelimit("limit: 1, window: 1m"), idempotency("")}}
+	if err := os.WriteFile(file, []byte(c.yaml("127.0.0.1:1", "127.0.0.1:2")), 0o644); err != nil {
+		return err
+	}
+	if out, err := command("check", "--config", file).CombinedOutput(); err != nil {
+		return fmt.Errorf("porch check: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // findExecutable is the binary that PORCH_BIN names, else one that make builds.

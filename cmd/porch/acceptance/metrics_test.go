@@ -65,6 +65,7 @@ func (m metrics) has(name string) bool {
 const (
 	openFlights    = "porch_pool_flights"
 	waiters        = "porch_pool_waiters"
+	inFlight       = "porch_http_requests_in_flight"
 	heldBodies     = "porch_http_held_bodies"
 	instancesInUse = "porch_filter_instances_in_use"
 )
@@ -73,7 +74,7 @@ const (
 func (p *process) rest() {
 	p.t.Helper()
 	var m metrics
-	for _, name := range []string{openFlights, waiters, heldBodies, instancesInUse} {
+	for _, name := range []string{inFlight, openFlights, waiters, heldBodies, instancesInUse} {
 		if !comes(func() bool { m = p.metrics(); return m.sum(name) == 0 }) {
 			p.t.Errorf("%s is %v at rest, want 0", name, m.sum(name))
 		}

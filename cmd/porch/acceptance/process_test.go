@@ -50,12 +50,17 @@ func prepare(t *testing.T, c config) *process {
 	p.configure(c)
 	p.args = []string{"run", "--config", p.file()}
 	t.Cleanup(func() {
-		if p.cmd != nil && !p.hasExited() {
+		defer func() {
+			if p.cmd != nil && !p.hasExited() {
+				p.kill()
+			}
+			if t.Failed() {
+				t.Logf("stderr of porch:\n%s", p.stderr.tail())
+			}
+		}()
+		if p.cmd != nil && !p.hasExited() && !t.Failed() {
 			p.rest()
 			p.terminate()
-		}
-		if t.Failed() {
-			t.Logf("stderr of porch:\n%s", p.stderr.tail())
 		}
 	})
 	return p

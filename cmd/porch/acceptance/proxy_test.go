@@ -136,7 +136,7 @@ func TestForwardedFields(t *testing.T) {
 		forwardedHas, notInFor string
 	}{
 		{"from a stranger, replaced", "", "127.0.0.1", "http", "a.example", "for=127.0.0.1", "192.0.2.1"},
-		{"from a trusted proxy, appended", "trusted_proxies: [127.0.0.1/32]", "192.0.2.1, 127.0.0.1", "https", "shop.example",
+		{"from a trusted proxy, appended", "trusted_proxies: [127.0.0.1/32]", "192.0.2.1, 127.0.0.1", "https, http", "shop.example, a.example",
 			"for=192.0.2.1;proto=https;host=shop.example, for=127.0.0.1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

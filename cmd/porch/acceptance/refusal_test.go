@@ -12,10 +12,7 @@ import (
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	up := newUpstream(t)
-	p := launch(t, config{to: up.address, server: "max_head: 8KiB, max_body: 1MiB", routes: []string{
-		"path: /, upstream: app",
-		"path: /admin, methods: [GET], upstream: app",
-	}})
+	p := launch(t, config{to: up.address, server: "max_head: 8KiB, max_body: 1MiB"})
 	// smuggled is what must never be executed, after a body that one of two readers ends before it.
 	const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 	const get, post = "GET / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.1\r\nHost: a\r\n"
@@ -56,7 +53,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"folded line", get + "X-A: 1\r\n 2\r\n\r\n", 400},
 		{"folded length", post + "Content-Length:\r\n 0\r\n\r\n" + smuggled, 400},
 		{"bare line feed after a field", get + "X-A: 1\nX-B: 2\r\n\r\n", 400},
-		{"bare line feed at the end", get + "X-A: 1\r\n\n", 400},
+		{"bare line feed at the end", get + "X-A: 1\r\n\n" + smuggled, 400},
 		{"bare carriage return", get + "X-A: 1\rX-B: 2\r\n\r\n", 400},
 		{"zero byte in a value", get + "X-A: 1\x002\r\n\r\n", 400},
 		{"control in a value", get + "X-A: 1\x012\r\n\r\n", 400},
@@ -75,13 +72,6 @@ func TestRefusedRequests(t *testing.T) {
 		{"fragment", "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"space in the target", "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"control in the target", "GET /a\x01 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		{"bytes above ASCII in the target", "GET /\xc3\xa4 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		{"broken escape", "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		{"zero escape", "GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		{"two routes by dots", "GET /x/../admin HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		{"two routes by escapes", "GET /%61dmin HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		{"two routes by slashes", "GET //admin HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		{"two routes by an escaped slash", "GET /admin%2Fx HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"connect", "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n", 501},
 		{"trace", "TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 501},
 		{"lower-case method", "get / HTTP/1.1\r\nHost: a\r\n\r\n", 400},
@@ -113,6 +103,38 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
+// Targets that are refused leave no doubt where their request ends, so the connection goes on.
+func TestRefusedTargets(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t)
+	p := launch(t, config{to: up.address, routes: []string{
+		"path: /, upstream: app",
+		"path: /admin, methods: [GET], upstream: app",
+	}})
+	w := dial(t, p.listen)
+	for _, c := range []struct{ name, target string }{
+		{"broken escape", "/%zz"},
+		{"escape cut short", "/%2"},
+		{"zero escape", "/%00"},
+		{"two routes by dots", "/x/../admin"},
+		{"two routes by escapes", "/%61dmin"},
+		{"two routes by slashes", "//admin"},
+		{"two routes by an escaped slash", "/admin%2Fx"},
+	} {
+		w.say("GET " + c.target + " HTTP/1.1\r\nHost: a\r\n\r\n")
+		got := w.hear("GET")
+		if got.status != http.StatusBadRequest {
+			t.Errorf("%s:", c.name)
+		}
+		wantProblem(t, got, http.StatusBadRequest, blank)
+	}
+	if n := up.received.Load(); n != 0 {
+		t.Errorf("%d bytes reached the upstream", n)
+	}
+	w.say("GET /admin HTTP/1.1\r\nHost: a\r\n\r\n")
+	wantStatus(t, w.hear("GET"), http.StatusOK)
+}
+
 // What looks odd and is right.
 func TestOddRequestsAreServed(t *testing.T) {
 	t.Parallel()
@@ -128,6 +150,7 @@ func TestOddRequestsAreServed(t *testing.T) {
 		{"trailer", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-T: 1\r\n\r\n", "x"},
 		{"body of a GET", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", "x"},
 		{"literal address", "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", ""},
+		{"bytes above ASCII in the target", "GET /\xc3\xa4 HTTP/1.1\r\nHost: a\r\n\r\n", ""},
 		{"field name with underscore", "GET / HTTP/1.1\r\nHost: a\r\nX_A: 1\r\n\r\n", ""},
 		{"bytes above ASCII in a value", "GET / HTTP/1.1\r\nHost: a\r\nX-A: \xc3\xa4\r\n\r\n", ""},
 		{"OPTIONS for the server", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", ""},
@@ -249,7 +272,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	up := newUpstream(t)
 	p := launch(t, config{to: up.address, server: "max_connections: 4"})
 	up.hold()
-	four := p.client().startAll(4, always(request{}))
+	c := p.client()
+	four := c.startAll(4, always(request{}))
 	for range 4 {
 		up.arrival()
 	}
@@ -266,6 +290,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for _, got := range four() {
 		wantStatus(t, got, http.StatusOK)
 	}
+	c.http.CloseIdleConnections()
 	await(t, "a new connection is served", func() bool {
 		got, err := p.client().try(request{})
 		return err == nil && got.status == http.StatusOK

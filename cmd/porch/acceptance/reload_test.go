@@ -117,9 +117,13 @@ func TestRequestsEndWhereTheyBegan(t *testing.T) {
 
 	c.to = next.address
 	c.filters[0].config = "limit: 200, window: 1h"
+	before := p.metrics()
 	p.configure(c)
+	p.awaitReload(reloadsDone, before)
 	cl := p.client()
-	await(t, "the new generation", func() bool { return limitTold(t, cl) == 200 })
+	if limit := limitTold(t, cl); limit != 200 {
+		t.Errorf("limit %d", limit)
+	}
 	// A duplicate that arrives on the new generation joins the flight of the old one.
 	late := p.client().startAll(1, always(order))
 	p.awaitWaiters(2)

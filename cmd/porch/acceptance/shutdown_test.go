@@ -91,9 +91,6 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 			if code := p.exitCode(); code == 0 {
 				t.Error("exit code 0 though a request was cut off")
 			}
-			if up.held() != 1 {
-				t.Error("the request was not under way any more")
-			}
 			lost()
 		})
 	}
@@ -109,8 +106,5 @@ func TestDrainIsBounded(t *testing.T) {
 	up.arrival()
 	p.signal(syscall.SIGTERM)
 	p.exitCode()
-	if up.held() != 1 {
-		t.Error("the request was not under way any more")
-	}
 	lost()
 }

@@ -126,7 +126,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"bad number", func(c *config) { c.pool = "shards: many" }, []string{"many", "whole number"}},
 		{"bad choice", func(c *config) { c.upstream = "host: mine" }, []string{"mine", "client", "target"}},
 		{"unknown built-in", func(c *config) { c.filters[0].module = "builtin:ratelimt" }, []string{"ratelimt", "ratelimit"}},
-		{"a filter's unknown key", func(c *config) { c.filters[0].config = "limt: 5, window: 1m" }, []string{"limt", "limit"}},
+		{"a filter's unknown key", func(c *config) { c.filters[0].config = "limit: 5, window: 1m, durabilty: none" }, []string{"durabilty", "durability"}},
 		{"a filter's bad value", func(c *config) { c.filters[0].config = "limit: 0, window: 1m" }, []string{"limit", "0"}},
 		{"missing module", func(c *config) { c.filters[0].module = "./gone.wasm" }, []string{"gone.wasm"}},
 	} {
