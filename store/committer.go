@@ -37,6 +37,7 @@ type committer struct {
 		gathering *commit
 		underway  *commit // nil if none
 		stopping  bool
+		last      bool // the commit under way is the last one
 		dead      bool // the gathering commit is settled, and never sealed
 	}
 }
@@ -149,17 +150,16 @@ func (k *committer) seal() (c *commit, wait time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c = k.mu.gathering
-	if k.mu.dead {
+	if k.mu.dead || k.mu.last {
 		return nil, -1
 	}
-	if c.batch.Empty() {
-		if k.mu.stopping {
-			return nil, -1
-		}
+	if k.mu.stopping {
+		k.mu.last = true // even if it is empty: store time goes on from here
+	} else if c.batch.Empty() {
 		return nil, time.Hour
 	}
 	now := clock.Monotonic()
-	if wait = c.born + k.store.cfg.SyncInterval - now; wait > 0 && !c.urgent && !k.mu.stopping && c.batch.Len() < maxLag {
+	if wait = c.born + k.store.cfg.SyncInterval - now; wait > 0 && !c.urgent && !k.mu.last && c.batch.Len() < maxLag {
 		return nil, wait
 	}
 	since := c.born

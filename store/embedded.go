@@ -87,14 +87,12 @@ func (e *Embedded) Stats() Stats {
 func (e *Embedded) Close() error {
 	e.closing.Do(func() {
 		whole := e.commit.stop()
-		dead := e.health.close()
-		if dead == nil {
-			e.closed = e.db.Set(keyClock, appendClock(nil, e.clock.Read()), pebble.Sync)
+		e.closed = e.health.close()
+		if !whole {
+			return
 		}
-		if whole {
-			e.closed = errors.Join(dead, e.closed, e.db.Close(), e.dir.close())
-		} else {
-			e.closed = dead
+		if err := errors.Join(e.db.Close(), e.dir.close()); e.closed == nil {
+			e.closed = err
 		}
 	})
 	return e.closed
