@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/porchedge/porch/host/admin"
 	"github.com/porchedge/porch/host/config"
@@ -36,12 +37,15 @@ type Host struct {
 	edge     *edge.Server
 	unready  atomic.Pointer[error] // nil while requests are served
 	watch    *watch
+	// drainAtMost is how long requests in flight may take to end.
+	drainAtMost time.Duration
 
 	// Of the goroutine that reloads, and of others only while it does not run.
 	live   *generation
 	number int // of the live generation
 
 	retired sync.WaitGroup // generations that drain
+	closing chan struct{}  // closed by Close: nothing is waited for any more
 	closed  bool
 }
 
@@ -62,7 +66,7 @@ func Check(ctx context.Context, cfg *config.Config, o Options) error {
 // Open builds a host. What can be wrong without the disk is found first: the filters, then the addresses;
 // so a start that fails has made no data directory. On an error everything is closed again.
 func Open(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
-	h := &Host{options: o, log: o.Logger, metrics: metrics.New(o.Version)}
+	h := &Host{options: o, log: o.Logger, metrics: metrics.New(o.Version), closing: make(chan struct{})}
 	h.unready.Store(&errStarting)
 	if err := h.open(ctx, cfg); err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -71,6 +75,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 }
 
 func (h *Host) open(ctx context.Context, cfg *config.Config) error {
+	h.drainAtMost = cfg.Server.Drain
 	// Before anything is read, so that no change from here on is lost.
 	h.watch = openWatch(h.log)
 	h.follow(cfg)
@@ -177,12 +182,18 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 	case err != nil:
 		return err
 	}
-	return errors.Join(h.Run(ctx), h.Close())
+	err = h.Run(ctx)
+	if errors.Is(err, ErrStoreDead) {
+		return err // closing would wait for a disk that may not answer; the process ends
+	}
+	return errors.Join(err, h.Close())
 }
 
 // Run serves until ctx ends, then drains: requests in flight end, new ones are not taken. It returns nil,
 // also when the drain had to be cut short; ErrStoreDead, without a drain, when the store has failed.
 func (h *Host) Run(ctx context.Context) error {
+	h.announce()
+	h.unready.Store(nil)
 	served := make(chan error, 1) // one result
 	// Stops when the edge is shut down, which happens below on every path.
 	go func() { served <- h.edge.Serve(h.listener) }()
@@ -193,8 +204,6 @@ func (h *Host) Run(ctx context.Context) error {
 		defer close(reloaded)
 		h.reloads(reloading)
 	}()
-	h.unready.Store(nil)
-	h.announce()
 
 	var failed error
 	select {
@@ -205,9 +214,10 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	h.unready.Store(&errDraining)
 	stopReloading()
-	<-reloaded
 	h.drain()
+	<-reloaded
 	if h.state.alive.Err() != nil {
+		h.unready.Store(&ErrStoreDead)
 		failed = ErrStoreDead
 	}
 	return errors.Join(failed, <-served)
@@ -215,9 +225,8 @@ func (h *Host) Run(ctx context.Context) error {
 
 // drain lets requests in flight end, for a while; not at all once the store is dead.
 func (h *Host) drain() {
-	bound := h.live.config.Server.Drain
-	h.log.Info("draining", slog.Duration("at_most", bound))
-	ctx, cancel := context.WithTimeout(h.state.alive, bound)
+	h.log.Info("draining", slog.Duration("at_most", h.drainAtMost))
+	ctx, cancel := context.WithTimeout(h.state.alive, h.drainAtMost)
 	defer cancel()
 	if err := h.edge.Shutdown(ctx); err != nil {
 		h.log.Warn("requests were cut off", slog.Any("error", err))
@@ -231,6 +240,7 @@ func (h *Host) Close() error {
 		return nil
 	}
 	h.closed = true
+	close(h.closing)
 	var errs []error
 	if h.listener != nil {
 		// A drain has closed it; an open that failed has not.

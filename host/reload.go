@@ -110,9 +110,13 @@ func (h *Host) swap(next *generation) {
 	h.edge.Swap(next.table)
 	h.builder.retire(old, next)
 	h.metrics.Live(h.number)
-	// Stops when the requests that began on the old table have ended; Close waits for it.
+	// Stops when the requests that began on the old table have ended, or when Close has cut them off, which
+	// waits for it.
 	h.retired.Go(func() {
-		<-old.table.Drained()
+		select {
+		case <-old.table.Drained():
+		case <-h.closing:
+		}
 		if err := h.builder.close(old); err != nil {
 			h.log.Error("closing what a reload has replaced", slog.Any("error", err))
 		}

@@ -148,3 +148,31 @@ func TestRequestsEndOnTheirVersion(t *testing.T) {
 	b.wantMetric(`porch_filter_versions{filter="mark"}`, "1")
 	b.wantMetric(`porch_filter_instances_in_use{filter="mark",version="`+b.host.live.filters[0].part.ID()+`"}`, "0")
 }
+
+// TestCloseDoesNotWaitForAFormerVersion cuts off a request of a version that was replaced.
+func TestCloseDoesNotWaitForAFormerVersion(t *testing.T) {
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	yaml := oneFilter + "server: { drain: 1s }\n"
+	b := open(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-leave
+	}), yaml, map[string][]byte{"mark.wasm": stamp("one")}).serve()
+	cut := make(chan error)
+	// Stops when the request has been cut off; the test waits for it.
+	go func() {
+		_, err := client.Get("http://" + b.host.Addr().String() + "/")
+		cut <- err
+	}()
+	<-arrived
+	b.write("mark.wasm", stamp("two"))
+	b.log.await(t, "reloaded generation=2")
+	b.end()
+	b.log.await(t, "requests were cut off")
+	if err := <-cut; err == nil {
+		t.Error("a request that was cut off had a response")
+	}
+	if err := b.host.Close(); err != nil {
+		t.Error(err)
+	}
+	close(leave)
+}
