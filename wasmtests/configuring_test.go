@@ -35,7 +35,7 @@ var _ = clause("CONF-2", func(t *testing.T) {
 
 var _ = clause("CONF-3", func(t *testing.T) {
 	wantIn(t, refusal(t, probing("p", "reject /limit is%20negative", "reject /window is%20missing")),
-		"/limit", "is negative", "/window", "is missing")
+		"limit", "is negative", "window", "is missing")
 	refusal(t, probing("p", "reject - nothing"))
 })
 

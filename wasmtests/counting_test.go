@@ -184,38 +184,29 @@ var _ = clause("COUNT-11", func(t *testing.T) {
 	s.up.wantCount(t, 1)
 })
 
-// full is filter p whose limit takes one key.
-func full() kit.Filter {
-	return probing("p", policy(abi.KindLimit, "l", `{"algorithm":"fixed-window","limit":10,"window_ms":3600000,"durability":"none","max_keys":1}`))
-}
-
 var _ = clause("COUNT-12", func(t *testing.T) {
-	f := full()
-	s := open(t, f)
-	s.run(count(charge(0, "first", 1, 0)))
-	before := s.up.count()
-	s.wantRefused(s.send(asking("p", count(charge(0, "second", 1, 0)))))
-	s.up.wantCount(t, before)
-	a := s.send(asking("p", count(charge(0, "second", 1, 0)), respond(418)))
-	s.wantStatus(a, 418)
-
-	f.Open = true
-	s = open(t, f)
-	s.run(count(charge(0, "first", 1, 0)))
-	want(t, s.run(count(charge(0, "second", 1, 0))), capacity)
-
 	// One shard with room for one flight: the second one is SATURATED.
-	s = openWith(t, kit.Setup{Filters: []kit.Filter{oncePolicy("p", once())}, Shards: 1, Mailbox: 1})
-	release := s.up.held(answers(200, "up"))
-	defer release()
-	first := s.sending(asking("p", begin(0, "a", "d")))
-	s.up.awaitOne(t)
-	s.wantRefused(s.send(asking("p", begin(0, "b", "d"))))
-	a = s.send(asking("p", begin(0, "b", "d"), respond(418)))
-	s.wantStatus(a, 418)
-	s.up.wantCount(t, 1)
-	release()
-	want(t, s.results(<-first, "p"), done)
+	for _, open := range []bool{false, true} {
+		f := oncePolicy("p", once())
+		f.Open = open
+		s := openWith(t, kit.Setup{Filters: []kit.Filter{f}, Shards: 1, Mailbox: 1})
+		release := s.up.held(answers(200, "up"))
+		first := s.sending(keyed("a", "d"))
+		s.up.awaitOne(t)
+		s.up.does(nil)
+		a := s.send(keyed("b", "d"))
+		want(t, s.results(a, "p"), saturated)
+		if open {
+			s.wantStatus(a, 200)
+			s.up.wantCount(t, 2)
+		} else {
+			s.wantRefused(a)
+			s.up.wantCount(t, 1)
+		}
+		s.wantStatus(s.send(asking("p", begin(0, "b", "d"), respond(418))), 418)
+		release()
+		want(t, s.results(<-first, "p"), execute)
+	}
 })
 
 var _ = clause("COUNT-13", func(t *testing.T) {

@@ -111,7 +111,7 @@ func hostile(code func(m *kit.Module) []kit.Code) kit.Filter {
 		asked := kit.Equal(kit.Const(0), kit.Call(get, kit.Const(int32(abi.FieldRequestHeader)), kit.Const(dataAt), kit.Const(5), kit.Const(0), kit.Const(0)))
 		requests(m, "X-Bad", kit.If(asked, code(m)...))
 	})
-	f.Timeout = 200 * time.Millisecond
+	f.Timeout = time.Second
 	f.Memory = 1 << 20
 	return f
 }
@@ -211,7 +211,9 @@ var _ = clause("LIFE-4", func(t *testing.T) {
 
 var _ = clause("LIFE-5 LIFE-6 LIFE-9", func(t *testing.T) {
 	for name, misdeed := range misdeeds {
-		s := open(t, hostile(misdeed), probing("p"))
+		f := hostile(misdeed)
+		f.Instances = 8 // one for each request
+		s := open(t, f, probing("p"))
 		var failing, fine []<-chan answer
 		for range 3 {
 			failing = append(failing, s.sending(bad()))

@@ -151,7 +151,7 @@ func (s *site) trySend(r request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	req.URL.Opaque = "//" + s.server.Addr() + path // sent as it is
+	req.URL.Opaque = path // sent as it is
 	req.URL.RawQuery, req.URL.ForceQuery = query, hasQuery && query == ""
 	for i := 0; i < len(r.header); i += 2 {
 		if r.header[i] == "Host" {
@@ -271,6 +271,13 @@ func (u *upstream) held(then http.HandlerFunc) (release func()) {
 	return sync.OnceFunc(func() { close(gate) })
 }
 
+// forget drops what has arrived so far, so that awaitOne waits for a later request.
+func (u *upstream) forget() {
+	for len(u.arrived) > 0 {
+		<-u.arrived
+	}
+}
+
 // awaitOne waits for a request to arrive.
 func (u *upstream) awaitOne(t *testing.T) {
 	t.Helper()
@@ -352,7 +359,6 @@ var (
 	wrongPhase  = fmt.Sprint(int(abi.WrongPhase))
 	saturated   = fmt.Sprint(int(abi.Saturated))
 	unavailable = fmt.Sprint(int(abi.Unavailable))
-	capacity    = fmt.Sprint(int(abi.Capacity))
 	denied      = fmt.Sprint(int(abi.Denied))
 )
 

@@ -10,12 +10,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 )
 
 // EngineConfig is what NewEngine needs.
@@ -50,9 +47,7 @@ type Engine struct {
 	runtime    wazero.Runtime
 	wasi       wasiFunctions
 	compiles   bool
-	// compiling is held while a module compiles: wazero would compile a module twice when asked for it
-	// twice at once.
-	compiling sync.Mutex
+	modules    modules
 }
 
 // NewEngine makes an engine. Where memory may not be made executable it interprets guests, and says so
@@ -147,14 +142,4 @@ var trivialModule = []byte{
 	1, 4, 1, 0x60, 0, 0, // type: no parameters, no results
 	3, 2, 1, 0, // function 0 of type 0
 	10, 4, 1, 2, 0, 0x0b, // code: end
-}
-
-// compile compiles one module at a time, off the request path.
-func (e *Engine) compile(ctx context.Context, source []byte) (wazero.CompiledModule, error) {
-	e.compiling.Lock()
-	defer e.compiling.Unlock()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return e.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), source)
 }

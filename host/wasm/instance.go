@@ -47,8 +47,9 @@ type instance struct {
 	headerOps int
 	declared  *declarations // while it is configured
 
-	// When the call began, when the guest's clock was last stopped, and how long it stood in all.
+	// When the call began, when the guest's clock was last stopped, how long it stood in all and how often.
 	callBegan, pausedAt, hostTime int64
+	pauses                        int
 
 	// Scratch space of host functions, so that they need not allocate.
 	stack    [1]uint64
@@ -86,7 +87,7 @@ func (in *instance) start() (*declarations, error) {
 
 func (in *instance) instantiate() (declared *declarations, err error) {
 	engine := in.version.engine
-	if in.module, err = engine.runtime.InstantiateModule(in, in.version.compiled, in.moduleConfig()); err != nil {
+	if in.module, err = engine.runtime.InstantiateModule(in, in.version.module.CompiledModule, in.moduleConfig()); err != nil {
 		return nil, err
 	}
 	in.memory = in.module.Memory()
@@ -165,7 +166,7 @@ func (in *instance) call(f api.Function, p phase, x *exchange.Exchange, place in
 
 // begun starts the clock of a call.
 func (in *instance) begun(p phase, limit time.Duration) {
-	in.phase, in.hostTime, in.space.refused = p, 0, false
+	in.phase, in.hostTime, in.pauses, in.space.refused = p, 0, 0, false
 	in.callBegan = in.version.now()
 	in.watch.start(in.callBegan + int64(limit))
 	in.version.watchdog.started()
@@ -233,17 +234,25 @@ func (p phase) String() string {
 	return "request"
 }
 
+// maxPauses is how often the clock stops in one call. A guest that asks more of the host pays for it with
+// its own time, so that it cannot keep an instance for ever by asking.
+const maxPauses = 256
+
 // pause stops the guest's clock while the host works for it.
 func (in *instance) pause() {
 	in.pausedAt = in.version.now()
-	in.watch.pause(in.pausedAt)
+	if in.pauses++; in.pauses <= maxPauses {
+		in.watch.pause(in.pausedAt)
+	}
 }
 
 // resume lets it go on.
 func (in *instance) resume() {
 	now := in.version.now()
-	in.hostTime += now - in.pausedAt
-	in.watch.resume(now)
+	if in.pauses <= maxPauses {
+		in.hostTime += now - in.pausedAt
+		in.watch.resume(now)
+	}
 }
 
 // close frees the instance. Nothing runs in it any more.

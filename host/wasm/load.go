@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/tetratelabs/wazero"
-
 	"github.com/porchedge/porch/abi"
 )
 
@@ -53,7 +51,7 @@ func (e *Engine) Load(ctx context.Context, s Spec) (*Version, error) {
 }
 
 // prepare compiles a module and checks it against the contract.
-func (e *Engine) prepare(ctx context.Context, s Spec) (wazero.CompiledModule, error) {
+func (e *Engine) prepare(ctx context.Context, s Spec) (*module, error) {
 	sections, err := sectionsOf(s.Source)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
@@ -69,12 +67,12 @@ func (e *Engine) prepare(ctx context.Context, s Spec) (wazero.CompiledModule, er
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
-	compiled, err := e.compile(ctx, source)
+	compiled, err := e.modules.acquire(ctx, e.runtime, source)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
 	if err := errors.Join(checkSignatures(compiled, e.wasi), checkExports(compiled, uint64(s.Memory))); err != nil {
-		return nil, errors.Join(err, compiled.Close(ctx))
+		return nil, errors.Join(err, e.modules.release(compiled))
 	}
 	return compiled, nil
 }

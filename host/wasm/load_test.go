@@ -14,8 +14,8 @@ import (
 	"github.com/porchedge/porch/wasmtests/kit"
 )
 
-// module is an empty filter after a change.
-func module(change func(m *kit.Module)) []byte {
+// moduleWith is an empty filter after a change.
+func moduleWith(change func(m *kit.Module)) []byte {
 	m := new(kit.Module)
 	change(m)
 	m.Export(abi.ExportRequest, m.Function(kit.Result, 0, kit.Const(0)))
@@ -24,7 +24,7 @@ func module(change func(m *kit.Module)) []byte {
 }
 
 func TestLoadRefuses(t *testing.T) {
-	whole := module(func(*kit.Module) {})
+	whole := moduleWith(func(*kit.Module) {})
 	tests := []struct {
 		name   string
 		source []byte
@@ -35,25 +35,25 @@ func TestLoadRefuses(t *testing.T) {
 		{"a text", []byte("(module)"), ErrModule, []string{"first bytes"}},
 		{"a module that was cut off", whole[:len(whole)-3], ErrModule, []string{"malformed"}},
 		{"a body that is no code", slices.Concat(whole[:len(whole)-2], []byte{0xff, 0x0b}), ErrModule, nil},
-		{"an unknown function", module(func(m *kit.Module) {
+		{"an unknown function", moduleWith(func(m *kit.Module) {
 			m.ImportAs(abi.Module, "frobnicate", kit.Result)
 		}), ErrImport, []string{"porch_v1.frobnicate", "does not have (known: policy, reject"}},
-		{"an unknown function of WASI", module(func(m *kit.Module) {
+		{"an unknown function of WASI", moduleWith(func(m *kit.Module) {
 			m.ImportAs("wasi_snapshot_preview1", "sock_dance", kit.Result)
 		}), ErrImport, []string{"wasi_snapshot_preview1.sock_dance"}},
-		{"an unknown module", module(func(m *kit.Module) {
+		{"an unknown module", moduleWith(func(m *kit.Module) {
 			m.ImportAs("env", "abort", kit.Result)
 		}), ErrImport, []string{"env.abort"}},
-		{"an imported memory", module(func(m *kit.Module) {
+		{"an imported memory", moduleWith(func(m *kit.Module) {
 			m.ImportOther("env", "memory", kit.KindMemory, 0, 1)
 		}), ErrImport, []string{"env.memory", "not a function"}},
-		{"an imported global", module(func(m *kit.Module) {
+		{"an imported global", moduleWith(func(m *kit.Module) {
 			m.ImportOther(abi.Module, "counter", kit.KindGlobal, byte(kit.I32), 0)
 		}), ErrImport, []string{"porch_v1.counter", "not a function"}},
-		{"an import with another signature", module(func(m *kit.Module) {
+		{"an import with another signature", moduleWith(func(m *kit.Module) {
 			m.ImportAs(abi.Module, abi.FuncClock, kit.Signature{Params: []kit.Type{kit.I32}, Results: []kit.Type{kit.I32}})
 		}), ErrImport, []string{"porch_v1.clock", "(i32) -> i32", "(i32) -> i64"}},
-		{"WASI with another signature", module(func(m *kit.Module) {
+		{"WASI with another signature", moduleWith(func(m *kit.Module) {
 			m.ImportAs("wasi_snapshot_preview1", "proc_exit", kit.Result)
 		}), ErrImport, []string{"proc_exit", "() -> i32"}},
 		{"no memory", func() []byte {
@@ -67,10 +67,10 @@ func TestLoadRefuses(t *testing.T) {
 			m.Memory(1)
 			return m.Bytes()
 		}(), ErrExport, []string{"neither porch_request nor porch_response"}},
-		{"an export with another signature", module(func(m *kit.Module) {
+		{"an export with another signature", moduleWith(func(m *kit.Module) {
 			m.Export(abi.ExportResponse, m.Function(kit.Signature{}, 0))
 		}), ErrExport, []string{"porch_response", "() -> i32"}},
-		{"an _initialize that takes something", module(func(m *kit.Module) {
+		{"an _initialize that takes something", moduleWith(func(m *kit.Module) {
 			m.Export("_initialize", m.Function(kit.Signature{Params: []kit.Type{kit.I32}}, 0))
 		}), ErrExport, []string{"_initialize"}},
 		{"too much memory", func() []byte {
@@ -79,17 +79,17 @@ func TestLoadRefuses(t *testing.T) {
 			m.Memory(17)
 			return m.Bytes()
 		}(), ErrMemory, []string{"1114112", "1048576"}},
-		{"a table without bounds", module(func(m *kit.Module) { m.Table(maxTable + 1) }), ErrModule, []string{"table"}},
-		{"a trap at the start", module(func(m *kit.Module) {
+		{"a table without bounds", moduleWith(func(m *kit.Module) { m.Table(maxTable + 1) }), ErrModule, []string{"table"}},
+		{"a trap at the start", moduleWith(func(m *kit.Module) {
 			m.Start(m.Function(kit.Signature{}, 0, kit.Unreachable()))
 		}), ErrStart, []string{"trap", "unreachable"}},
-		{"a trap in _initialize", module(func(m *kit.Module) {
+		{"a trap in _initialize", moduleWith(func(m *kit.Module) {
 			m.Export("_initialize", m.Function(kit.Signature{}, 0, kit.Unreachable()))
 		}), ErrStart, []string{"trap"}},
-		{"a loop in porch_configure", module(func(m *kit.Module) {
+		{"a loop in porch_configure", moduleWith(func(m *kit.Module) {
 			m.Export(abi.ExportConfigure, m.Function(kit.Result, 0, kit.Loop(kit.Const(1)), kit.Const(0)))
 		}), ErrStart, []string{"timeout"}},
-		{"a result of porch_configure", module(func(m *kit.Module) {
+		{"a result of porch_configure", moduleWith(func(m *kit.Module) {
 			m.Export(abi.ExportConfigure, m.Function(kit.Result, 0, kit.Const(3)))
 		}), ErrStart, []string{"porch_configure returned 3"}},
 	}
@@ -115,7 +115,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestStartIsAcceptedWhereItReturnsOrExitsWithZero(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e *Engine, _ *journal) {
 		for _, code := range []int32{-1, 0, 1} {
-			source := module(func(m *kit.Module) {
+			source := moduleWith(func(m *kit.Module) {
 				exit := m.ImportAs("wasi_snapshot_preview1", "proc_exit", kit.Signature{Params: []kit.Type{kit.I32}})
 				var body []kit.Code
 				if code >= 0 {

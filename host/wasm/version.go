@@ -2,13 +2,11 @@ package wasm
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/porchedge/porch/abi"
@@ -27,7 +25,7 @@ type Version struct {
 
 	memoryLimit, memoryLeast uint64 // bytes
 
-	compiled                wazero.CompiledModule
+	module                  *module
 	hasRequest, hasResponse bool
 	// declared is written by the first instance, before there is a second.
 	declared *declarations
@@ -41,7 +39,7 @@ type Version struct {
 }
 
 // newVersion starts the watchdog; close stops it.
-func newVersion(e *Engine, s Spec, compiled wazero.CompiledModule) *Version {
+func newVersion(e *Engine, s Spec, compiled *module) *Version {
 	id := identify(s.Source, s.Config)
 	exports := compiled.ExportedFunctions()
 	v := &Version{
@@ -53,7 +51,7 @@ func newVersion(e *Engine, s Spec, compiled wazero.CompiledModule) *Version {
 		decider:     s.Decider,
 		memoryLimit: uint64(s.Memory) / pageSize * pageSize,
 		memoryLeast: uint64(compiled.ExportedMemories()[abi.ExportMemory].Min()) * pageSize,
-		compiled:    compiled,
+		module:      compiled,
 		hasRequest:  exports[abi.ExportRequest] != nil,
 		hasResponse: exports[abi.ExportResponse] != nil,
 		epoch:       time.Now(),
@@ -125,7 +123,7 @@ func (v *Version) Close() error {
 	v.closing.Do(func() {
 		v.instances.close()
 		v.watchdog.close()
-		v.closeErr = v.compiled.Close(context.Background())
+		v.closeErr = v.engine.modules.release(v.module)
 	})
 	return v.closeErr
 }

@@ -55,6 +55,9 @@ func hostClock(kind uint32) int64
 //go:wasmimport porch_v1 log
 func hostLog(level, textPtr, textLen uint32) int32
 
+//go:wasmimport wasi_snapshot_preview1 random_get
+func wasiRandom(bufPtr, bufLen uint32) int32
+
 // raw calls a function with the numbers of a script.
 func raw(function string, n []uint32) int64 {
 	switch function {
@@ -179,15 +182,25 @@ func decode(word string) string {
 	return out.String()
 }
 
+const digits = "0123456789abcdef"
+
+func hexadecimal(b []byte) string {
+	var out strings.Builder
+	for _, c := range b {
+		out.WriteByte(digits[c>>4])
+		out.WriteByte(digits[c&15])
+	}
+	return out.String()
+}
+
 func encode(s string) string {
-	const digits = "0123456789abcdef"
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c > ' ' && c < 0x7f && !strings.ContainsRune("%,:;", rune(c)) {
 			out.WriteByte(c)
 		} else {
-			out.WriteString("%" + digits[c>>4:c>>4+1] + digits[c&15:c&15+1])
+			out.WriteString("%" + hexadecimal([]byte{c}))
 		}
 	}
 	return out.String()

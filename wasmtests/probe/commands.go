@@ -4,9 +4,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -43,7 +40,7 @@ var commands = map[string]func(words []string) string{
 	"digest": func(w []string) string {
 		out := make([]byte, abi.DigestSize)
 		n := call("digest", int32(number(w[0])), out)
-		return result(n) + ":" + hex.EncodeToString(out)
+		return result(n) + ":" + hexadecimal(out)
 	},
 	// clock KIND
 	"clock": func(w []string) string { return result(call("clock", int32(number(w[0])))) },
@@ -58,19 +55,18 @@ var commands = map[string]func(words []string) string{
 		return result(raw(w[0], n))
 	},
 	// out TEXT, err TEXT
-	"out": func(w []string) string { fmt.Fprintln(os.Stdout, w[0]); return "0" },
-	"err": func(w []string) string { fmt.Fprintln(os.Stderr, w[0]); return "0" },
+	"out": func(w []string) string { os.Stdout.WriteString(w[0] + "\n"); return "0" },
+	"err": func(w []string) string { os.Stderr.WriteString(w[0] + "\n"); return "0" },
 	// system: arguments, environment, files that the guest is given
 	"system": func([]string) string {
 		_, err := os.ReadDir("/")
-		return fmt.Sprintf("%d:%d/%v", len(os.Args), len(os.Environ()), err == nil)
+		return strconv.Itoa(len(os.Args)) + ":" + strconv.Itoa(len(os.Environ())) + "/" + strconv.FormatBool(err == nil)
 	},
 	// time: the wall clock of WASI; random: eight of its random bytes
 	"time": func([]string) string { return result(time.Now().UnixMilli()) },
 	"random": func([]string) string {
 		b := make([]byte, 8)
-		rand.Read(b)
-		return "0:" + hex.EncodeToString(b)
+		return result(int64(wasiRandom(address(b), uint32(len(b))))) + ":" + hexadecimal(b)
 	},
 	// sleep MILLISECONDS
 	"sleep": func(w []string) string { time.Sleep(time.Duration(number(w[0])) * time.Millisecond); return "0" },
@@ -121,7 +117,11 @@ func count(words []string) string {
 	var told []string
 	for ; len(verdicts) > 0; verdicts = verdicts[abi.VerdictSize:] {
 		v := abi.GetVerdict(verdicts)
-		told = append(told, fmt.Sprintf("%v/%d/%d/%d/%d/%d/%d", v.Allowed, v.Used, v.Limit, v.Remaining, v.ResetAfter, v.ResetAt, v.RetryAfter))
+		one := strconv.FormatBool(v.Allowed)
+		for _, n := range []int64{v.Used, v.Limit, v.Remaining, v.ResetAfter, v.ResetAt, v.RetryAfter} {
+			one += "/" + result(n)
+		}
+		told = append(told, one)
 	}
 	return result(n) + ":" + encode(strings.Join(told, " "))
 }

@@ -62,23 +62,28 @@ func porchConfigure() int32 {
 
 //go:wasmexport porch_request
 func porchRequest() int32 {
-	name := field(abi.FieldFilter, "")
-	before = results
-	code := script(field(abi.FieldRequestHeader, "Probe-Request-"+name))
-	report("Probe-Result-" + name)
-	return code
+	return told("Probe-Request-", "Probe-Result-")
 }
 
 //go:wasmexport porch_response
 func porchResponse() int32 {
+	return told("Probe-Response-", "Probe-Back-")
+}
+
+// told runs the script of a request header, if there is one, and reports in a response header.
+func told(header, answer string) int32 {
 	name := field(abi.FieldFilter, "")
+	text := field(abi.FieldRequestHeader, header+name)
+	if text == "" {
+		return 0
+	}
 	before = results
-	code := script(field(abi.FieldRequestHeader, "Probe-Response-"+name))
-	report("Probe-Back-" + name)
+	code := script(text)
+	report(answer + name)
 	return code
 }
 
-// before are the results of the former call in this instance.
+// before are the results of the former script in this instance.
 var before []string
 
 func report(header string) {
