@@ -18,7 +18,7 @@ const (
 //	window      its length, like 1m
 //	key         what to count by: peer (default), client, route, header:NAME, const:TEXT, or several of them
 //	ipv6_prefix how many bits of an IPv6 address make one client, default 64
-//	missing     what a request without a header of the key gets: refuse (default, 400) or share one count
+//	missing     what a request without a header of the key gets: refuse (default, 400), or one shared count
 //	durability  sync (default), async or none
 //	max_keys    how many keys may be counted at once; the host's default if absent
 //	name        of the policy in the store, default "default"
@@ -33,7 +33,7 @@ func configure(c *guest.Config) {
 	}
 	prefix := o.Int("ipv6_prefix").In(1, 128).Or(64)
 	name := o.Text("name").Check(guest.PolicyName).Or("default")
-	shares = o.Text("missing").OneOf("refuse", "share").Or("refuse") == "share"
+	shares = o.Text("missing").OneOf("refuse", "shared").Or("refuse") == "shared"
 	key := o.Texts("key").Len(1, mostParts).Distinct().Check(func(s string) string {
 		_, wrong := parsePart(s, int(prefix))
 		return wrong
