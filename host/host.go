@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -192,6 +193,8 @@ func Run(ctx context.Context, cfg *config.Config, o Options) error {
 // Run serves until ctx ends, then drains: requests in flight end, new ones are not taken. It returns nil,
 // also when the drain had to be cut short; ErrStoreDead, without a drain, when the store has failed.
 func (h *Host) Run(ctx context.Context) error {
+	// Loading filters leaves more garbage than what stays, and a quiet server would keep it for long.
+	debug.FreeOSMemory()
 	h.announce()
 	h.unready.Store(nil)
 	served := make(chan error, 1) // one result
