@@ -70,20 +70,72 @@ func TestAnUpstreamThatDoesNotRead(t *testing.T) {
 	refuse(t, u, put(endless{}, -1), Timeout, true)
 }
 
+// pass lets more time pass than an impatient upstream is given.
+func pass(t *testing.T) {
+	t.Helper()
+	other := dialWith(t, 4*impatient, Options{}, listen(t, silence("")))
+	refuse(t, other, get(), Timeout, true)
+}
+
 // The upstream's time begins when the request is sent: a slow client does not use it up.
 func TestASlowClientDoesNotUseUpTheUpstreamsTime(t *testing.T) {
 	u := dialWith(t, impatient, Options{}, listen(t, always(hello)))
 	client := newClientBody()
 	done := make(chan error)
-	x := put(client, -1)
 	// Stops when Forward returns; the test receives its error.
-	go func() { done <- u.Forward(x) }()
-	client.pieces <- "half"
-	// The deadline of an unrelated request on the same upstream passes meanwhile.
-	other := dialWith(t, 4*impatient, Options{}, listen(t, silence("")))
-	refuse(t, other, get(), Timeout, true)
+	go func() { done <- u.Forward(put(client, -1)) }()
+	client.say(t, "half")
+	pass(t)
 	close(client.pieces)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Nor does it where the response has begun and waits for the rest of the request.
+func TestASlowClientDoesNotCutItsResponse(t *testing.T) {
+	u := dialWith(t, impatient, Options{}, listen(t, func(p *peer, _ int) {
+		p.head()
+		p.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+		p.say(string(chunkText(p.chunks())) + "0\r\n\r\n")
+	}))
+	client := newClientBody()
+	x := put(client, -1)
+	if err := u.Forward(x); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	// Stops when the response has ended; the test waits for it.
+	go func() {
+		defer close(done)
+		if body, err := bodyOf(x); body != "hello" || err != nil {
+			t.Errorf("body %q, %v", body, err)
+		}
+	}()
+	client.say(t, "hel")
+	pass(t)
+	client.say(t, "lo")
+	close(client.pieces)
+	<-done
+}
+
+// But when the request is sent, the rest of the response must come in time.
+func TestAResponseThatFallsSilentAfterItsRequest(t *testing.T) {
+	sent := make(chan struct{})
+	u := dialWith(t, impatient, Options{}, listen(t, func(p *peer, _ int) {
+		p.head()
+		p.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+		p.chunks()
+		close(sent)
+		p.gone()
+	}))
+	client := newClientBody()
+	x := put(client, -1)
+	if err := u.Forward(x); err != nil {
+		t.Fatal(err)
+	}
+	close(client.pieces)
+	<-sent
+	_, err := bodyOf(x)
+	check(t, err, Timeout, true)
 }

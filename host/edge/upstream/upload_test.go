@@ -9,11 +9,12 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/porchedge/porch/host/exchange"
 )
 
-// clientBody is a body that a test feeds. A Read waits for the test or for Interrupt.
+// clientBody is a body that a test feeds. A Read waits for the test or for Interrupt, with patience.
 type clientBody struct {
 	pieces      chan string // closed at the end of the body
 	interrupted chan struct{}
@@ -37,6 +38,20 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	case <-b.interrupted:
 		return 0, errors.New("interrupted")
+	case <-time.After(patient):
+		return 0, errors.New("forgotten")
+	}
+}
+
+// say gives one Read its bytes.
+func (b *clientBody) say(t *testing.T, piece string) {
+	t.Helper()
+	select {
+	case b.pieces <- piece:
+	case <-b.interrupted:
+		t.Error("the client was interrupted")
+	case <-time.After(patient):
+		t.Error("nobody reads the client's body")
 	}
 }
 
@@ -220,7 +235,7 @@ func TestRequestAndResponseAtOnce(t *testing.T) {
 	}
 	room := make([]byte, 16)
 	for _, piece := range []string{"one", "two", "three"} {
-		client.pieces <- piece
+		client.say(t, piece)
 		n, err := x.Response.Body.Stream.Read(room)
 		if err != nil || string(room[:n]) != piece {
 			t.Fatalf("sent %q, got %q, %v", piece, room[:n], err)
@@ -251,7 +266,7 @@ func TestAClientThatFailsDuringTheResponse(t *testing.T) {
 	if err := u.Forward(x); err != nil {
 		t.Fatal(err)
 	}
-	client.pieces <- "half"
+	client.say(t, "half")
 	close(client.pieces)
 	body, err := bodyOf(x)
 	if body != "hello" {
