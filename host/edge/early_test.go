@@ -93,7 +93,7 @@ func TestAnswerEndsBeforeBody(t *testing.T) {
 		respondStream(x, -1, e)
 		return nil
 	}}
-	s := start(t, f)
+	s := start(t, f, func(c *config.Server) { c.IdleTimeout = 2 * patience }) // no help from there
 	c := s.dial(t)
 	c.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
 	r, body := c.answer("POST")

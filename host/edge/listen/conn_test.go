@@ -62,7 +62,7 @@ func TestReadDeadline(t *testing.T) {
 		every  time.Duration
 		passes bool
 	}{
-		{"above the rate", 1000, 5 * time.Millisecond, true},
+		{"above the rate, for longer than the idle time", 3000, 7 * time.Millisecond, true},
 		{"below the rate, within the idle time in all", 9, time.Second, true},
 		{"below the rate for longer", 1000, 20 * time.Millisecond, false},
 		{"a byte in every idle time", 5, 9 * time.Second, false},
@@ -180,8 +180,10 @@ func TestInterrupt(t *testing.T) {
 		if err := <-failed; err != errInterrupted || time.Since(began) != 0 {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		if _, err := c.Read(make([]byte, 1)); err != errInterrupted {
-			t.Errorf("a later read: %v", err)
+		time.Sleep(options.Idle / 2) // so that the read would set a deadline of its own
+		began = time.Now()
+		if _, err := c.Read(make([]byte, 1)); err != errInterrupted || time.Since(began) != 0 {
+			t.Errorf("a later read: %v after %v", err, time.Since(began))
 		}
 	})
 }
