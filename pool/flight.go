@@ -1,8 +1,6 @@
 package pool
 
-import (
-	"github.com/porchedge/porch/store"
-)
+import "github.com/porchedge/porch/store"
 
 // flight is one execution of a key: its owner, and the duplicates that wait in the order of their coming.
 // It belongs to its shard's goroutine.
@@ -10,7 +8,6 @@ type flight struct {
 	digest  [store.DigestSize]byte
 	owner   *Claim
 	waiters line
-	ending  bool // its owner is about to end it in the batch at hand
 }
 
 // grant is what a waiter gets.
@@ -92,7 +89,7 @@ func (s *shard) leave(claim *Claim) {
 		return
 	}
 	s.waiters--
-	f.owner, f.ending = next, false
+	f.owner = next
 	next.granted <- grant{state: Execute}
 }
 

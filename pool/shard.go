@@ -89,15 +89,8 @@ func (s *shard) prepare(c *call) {
 		c.skip = true
 		return
 	}
-	switch c.kind {
-	case callBegin:
-		// A flight answers for its key, unless it may end within this batch.
-		f := s.flights[c.op.Key]
-		c.asks = f == nil || f.ending
-	case callComplete, callRelease:
-		if f := c.claim.flight; f != nil && f.owner == c.claim {
-			f.ending = true
-		}
+	if c.kind == callBegin {
+		c.asks = s.flights[c.op.Key] == nil // a flight answers for its key
 	}
 	if c.asks {
 		s.ops = append(s.ops, &c.op)
