@@ -225,6 +225,14 @@ func (p *process) status(field string) int64 {
 	return 0
 }
 
+// forgetPeak has VmHWM start again from what is resident now.
+func (p *process) forgetPeak() {
+	p.t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid()), []byte("5"), 0); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // descriptors counts the open files of the process.
 func (p *process) descriptors() int {
 	p.t.Helper()

@@ -6,13 +6,14 @@ import (
 	"net/http"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
 // A19: a filter replaced 100 times under 64 connections.
 //
-// Every other swap changes the filter's configuration, every other its module, between two builds that
-// differ in a section that does nothing.
+// Every other swap changes the filter's configuration and is asked for by a signal; the others change its
+// module, between two builds that differ in a section that does nothing, and are noticed.
 func TestFilterIsReplacedUnderTraffic(t *testing.T) {
 	const connections, warm, swaps = 64, 10, 100
 	up := serveUpstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
@@ -51,6 +52,7 @@ func TestFilterIsReplacedUnderTraffic(t *testing.T) {
 		if i%2 == 0 {
 			c.filters[0].config = fmt.Sprintf("limit: %d, window: 12h", 1000001+i)
 			p.configure(c)
+			p.signal(syscall.SIGHUP)
 		} else {
 			build = 1 - build
 			p.replace("limit.wasm", builds[build])

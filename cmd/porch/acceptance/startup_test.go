@@ -1,6 +1,9 @@
 package acceptance
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -8,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // wantRefusal asserts that a start failed as an operator wants it to: by its exit code, with one clear line
@@ -45,14 +50,16 @@ func (p *process) wantUntouched(before []string) {
 	}
 }
 
-// tree lists the files of a folder with their sizes and times.
+// tree lists the files of a folder with their content.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() {
-			all = append(all, fmt.Sprintf("%s %d %s", path, info.Size(), info.ModTime()))
+		if err != nil || info.IsDir() {
+			return err
 		}
+		content, err := os.ReadFile(path)
+		all = append(all, fmt.Sprintf("%s %d bytes %x", path, len(content), sha256.Sum256(content)))
 		return err
 	})
 	if err != nil {
@@ -221,6 +228,32 @@ func TestDataFolderInUse(t *testing.T) {
 	code, _, stderr := finish(t, "run", "--config", other)
 	wantRefusal(t, code, 1, stderr, p.data())
 	wantStatus(t, p.client().send(request{}), 429)
+}
+
+// A store that a newer porch has written is left alone.
+func TestDataOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t)
+	p := launch(t, config{to: up.address, filters: []filter{ratelimit("limit: 1, window: 1h")}})
+	wantStatus(t, p.client().send(request{}), 200)
+	p.terminate()
+	db, err := pebble.Open(p.data(), &pebble.Options{Logger: pebble.DefaultLogger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	format := []byte("mformat") // the store's row that holds its format version
+	had, closer, err := db.Get(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := binary.LittleEndian.AppendUint32(nil, binary.LittleEndian.Uint32(had)+1)
+	if err := errors.Join(closer.Close(), db.Set(format, newer, pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, p.dir)
+	code, _, stderr := finish(t, p.args...)
+	wantRefusal(t, code, 1, stderr, p.data(), "newer version")
+	p.wantUntouched(before)
 }
 
 // The flags alone make a whole porch.
