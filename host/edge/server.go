@@ -115,7 +115,8 @@ func (s *Server) Swap(t *Table) (old *Table) {
 
 // Shutdown stops listening, lets every request in flight end, and returns nil when the last connection is
 // closed. When ctx ends, or when Shutdown is called a second time, it resets the connections that are left
-// and returns ErrAborted.
+// and returns ErrAborted at once; their requests may still run, until their chains return (Stats counts
+// them).
 func (s *Server) Shutdown(ctx context.Context) error {
 	if s.stops.Add(1) == 2 {
 		close(s.again)

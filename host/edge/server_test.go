@@ -24,10 +24,11 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// fasthttp's clock for Date runs as long as the process, its pool's cleaner ten seconds longer than
-		// a server.
+		// fasthttp's clock for Date runs as long as the process, its cleaners sleep some seconds longer than
+		// the server and the upstream that they belong to.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*HostClient).connsCleaner"))
 }
 
 // fakeChain stands for a route's chain. It counts what reached the upstream.

@@ -2,7 +2,6 @@ package listen
 
 import (
 	"errors"
-	"io"
 	"net"
 	"os"
 	"sync"
@@ -177,4 +176,4 @@ func (*Conn) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing, likewise.
 func (*Conn) SetWriteDeadline(time.Time) error { return nil }
 
-var _ io.ReadWriteCloser = (*Conn)(nil)
+var _ net.Conn = (*Conn)(nil)
