@@ -17,6 +17,10 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == "origin" {
+		fmt.Fprintln(os.Stderr, "httpbench:", serveOrigin(os.Args[2])) // until it is ended
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := command(ctx, os.Args[1:])
 	stop()
@@ -34,9 +38,6 @@ type load struct {
 }
 
 func command(ctx context.Context, args []string) error {
-	if len(args) == 2 && args[0] == "origin" {
-		return serveOrigin(args[1])
-	}
 	var l load
 	flags := flag.NewFlagSet("httpbench", flag.ExitOnError)
 	porch := flags.String("porch", "../bin/porch", "the `binary` of Porch")
