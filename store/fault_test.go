@@ -43,6 +43,7 @@ func failNthSync(t *testing.T, n int) (failed bool) {
 			acknowledged++
 		}
 	}
+	synctest.Wait()
 	failed = disk.hits > 0
 	if failed && (!errors.Is(s.Ready(), ErrDead) || !errors.Is(fatal, ErrDead)) {
 		t.Errorf("sync %d failed; ready: %v, fatal: %v", n, s.Ready(), fatal)
