@@ -60,12 +60,14 @@ func (s *scene) run(t *testing.T, d *datadriven.TestData) string {
 		time.Sleep(span(t, d.CmdArgs[0].Key))
 		return ""
 	case "reboot":
+		synctest.Wait() // the committer reads the clocks
 		s.machine.reboot(d.CmdArgs[0].Key)
 		for _, arg := range d.CmdArgs[1:] {
 			s.machine.wallStep += span(t, arg.Vals[0])
 		}
 		return ""
 	case "wall":
+		synctest.Wait()
 		s.machine.wallStep += span(t, d.CmdArgs[0].Key)
 		return ""
 	case "stall":
