@@ -63,20 +63,27 @@ func (m metrics) has(name string) bool {
 
 // What a request holds while it is under way.
 const (
-	openFlights    = "porch_pool_flights"
-	waiters        = "porch_pool_waiters"
 	inFlight       = "porch_http_requests_in_flight"
 	heldBodies     = "porch_http_held_bodies"
+	heldBytes      = "porch_http_held_bytes"
+	openFlights    = "porch_pool_flights"
+	waiters        = "porch_pool_waiters"
+	mailboxes      = "porch_pool_mailbox_depth"
 	instancesInUse = "porch_filter_instances_in_use"
+	instancesAsked = "porch_filter_instances_waiting"
 )
 
 // rest asserts that nothing is held any more, after the last request.
 func (p *process) rest() {
 	p.t.Helper()
-	var m metrics
-	for _, name := range []string{inFlight, openFlights, waiters, heldBodies, instancesInUse} {
-		if !comes(func() bool { m = p.metrics(); return m.sum(name) == 0 }) {
-			p.t.Errorf("%s is %v at rest, want 0", name, m.sum(name))
+	names := []string{inFlight, heldBodies, heldBytes, openFlights, waiters, mailboxes, instancesInUse, instancesAsked}
+	for _, name := range names {
+		var held float64
+		if !comes(func() bool { held = p.metrics().sum(name); return held == 0 }) {
+			p.t.Errorf("%s is %v at rest, want 0", name, held)
 		}
+	}
+	if held := p.metrics().sum("porch_upstream_connections", `state="in_use"`); held != 0 {
+		p.t.Errorf("%v connections to upstreams are in use at rest, want 0", held)
 	}
 }
