@@ -21,6 +21,15 @@ type sending struct {
 
 // run sends the request and waits for the head of the response.
 func (s *sending) run() error {
+	if err := s.send(); err != nil {
+		return err
+	}
+	return s.receive()
+}
+
+// send writes the head, and a small body with it, and starts the upload of any other. The buffer is free
+// again while the response is awaited.
+func (s *sending) send() error {
 	out := outputs.Get().(*[]byte)
 	defer freeOutput(out)
 	var err error
@@ -40,11 +49,11 @@ func (s *sending) run() error {
 		s.conn.discard()
 		return failure(err, false)
 	}
+	// Where only a part could be written, the upstream may have said why before it closed.
 	if !inline && !s.cut {
 		s.startUpload()
 	}
-	// Where only a part could be written, the upstream may have said why before it closed.
-	return s.receive()
+	return nil
 }
 
 // startUpload sends the body from a goroutine of its own, since an upstream may answer before it ends.
