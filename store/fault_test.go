@@ -39,7 +39,7 @@ func failNthSync(t *testing.T, n int) (failed bool) {
 		if op.Outcome == Unavailable {
 			break
 		}
-		if op.Ticket == nil || op.Ticket.Wait() == nil {
+		if op.Ticket.Wait() == nil {
 			acknowledged++
 		}
 	}

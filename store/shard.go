@@ -226,8 +226,10 @@ func (s *shard) keep(op *Op) {
 // hand passes what the batch wrote on to the committer, and gives each operation the ticket of the row that
 // it read: the one of this batch, or an earlier one that is still open.
 func (s *shard) hand(batch []*Op) {
+	var own uint64 // number of the commit that the batch wrote to
 	if len(s.written)+len(s.put) > 0 {
 		c := s.store.commit.add(s, len(batch))
+		own = c.number
 		if c != s.latest {
 			s.former, s.latest = s.latest, c
 		}
@@ -250,7 +252,7 @@ func (s *shard) hand(batch []*Op) {
 		case op.Kind == OpLookup && op.Outcome != Absent, op.Kind == OpPut:
 			number = s.responses.find(op.Key).commit
 		}
-		if number > durable {
+		if number > durable || number != 0 && number == own {
 			op.Ticket = s.ticket(number)
 		}
 	}
