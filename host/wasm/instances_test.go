@@ -289,3 +289,42 @@ func TestHammerLoadCallClose(t *testing.T) {
 	workers.Wait()
 	t.Logf("%d calls, %d of them on closed versions", calls.Load(), closed.Load())
 }
+
+// A request that waits gets a fresh instance, not the one that has just trapped.
+func TestWaitersNeverGetASpentInstance(t *testing.T) {
+	m := new(kit.Module)
+	count, get, calls := m.Import(abi.FuncCount), m.Import(abi.FuncGet), m.Global(0)
+	policy := m.Import(abi.FuncPolicy)
+	charge := make([]byte, abi.ChargeSize)
+	abi.Charge{KeyAddr: dataAt, KeyLen: 1, Cost: 1}.Put(charge)
+	asked := kit.Equal(kit.Const(0), kit.Call(get, kit.Const(int32(abi.FieldRequestHeader)), kit.Const(512), kit.Const(5), kit.Const(0), kit.Const(0)))
+	m.Export(abi.ExportConfigure, m.Function(kit.Result, 0,
+		kit.Call(policy, kit.Const(int32(abi.KindLimit)), kit.Const(dataAt), kit.Const(1), kit.Const(dataAt+1), kit.Const(int32(len(limitJSON))))))
+	m.Export(abi.ExportRequest, m.Function(kit.Result, 0,
+		kit.SetGlobal(calls, kit.Add(kit.GetGlobal(calls), kit.Const(1))),
+		kit.Call(count, kit.Const(bufferAt), kit.Const(1), kit.Const(bufferAt+abi.ChargeSize)), kit.Drop(),
+		kit.If(asked, kit.Unreachable()),
+		kit.Add(kit.GetGlobal(calls), kit.Const(-1)))) // 0 in an instance's first call
+	m.Memory(1)
+	m.Data(dataAt, "p"+limitJSON)
+	m.Data(512, "X-Bad")
+	m.Data(bufferAt, string(charge))
+	inBubble(t, func(t *testing.T, e *Engine) {
+		g := newGate()
+		s := specOf(m.Bytes())
+		s.Instances, s.Decider = 1, g
+		v := load(t, e, s)
+		first, second := make(chan error, 1), make(chan error, 1)
+		// stops when the gate lets its count go
+		go func() { first <- v.Request(bad(), 0) }()
+		<-g.waiting
+		// stops when the gate lets its count go
+		go func() { second <- v.Request(newExchange(), 0) }()
+		synctest.Wait()
+		g.letGo <- struct{}{}
+		wantCause(t, <-first, CauseTrap)
+		<-g.waiting
+		close(g.letGo)
+		wantCause(t, <-second, CauseNone)
+	})
+}
