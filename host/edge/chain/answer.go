@@ -33,6 +33,7 @@ var (
 var (
 	unreachable = problem.Problem{Status: http.StatusBadGateway, Detail: "the upstream cannot be reached"}
 	nonsense    = problem.Problem{Status: http.StatusBadGateway, Detail: "the upstream's answer cannot be used"}
+	unsendable  = problem.Problem{Status: http.StatusBadGateway, Detail: "the request cannot be sent upstream as the policies left it"}
 	timedOut    = problem.Problem{Status: http.StatusGatewayTimeout, Detail: "the upstream did not answer in time"}
 	tooLarge    = problem.Problem{Status: http.StatusRequestEntityTooLarge, Detail: "the request body is too large"}
 	tooSlow     = problem.Problem{Status: http.StatusRequestTimeout, Detail: "the request body came too slowly"}
@@ -77,6 +78,8 @@ func upstreamProblem(err error) problem.Problem {
 		return BodyProblem(failure.Err)
 	case upstream.Busy:
 		return problem.Unavailable("too many requests wait for the upstream")
+	case upstream.Unsendable:
+		return unsendable
 	default:
 		return nonsense
 	}

@@ -183,6 +183,8 @@ func TestUpstreamFailures(t *testing.T) {
 		{"unreachable", &upstream.Error{Kind: upstream.Unreachable}, 502},
 		{"time-out", &upstream.Error{Kind: upstream.Timeout, Sent: true}, 504},
 		{"nonsense", &upstream.Error{Kind: upstream.Nonsense, Sent: true}, 502},
+		{"too many at the upstream", &upstream.Error{Kind: upstream.Busy}, 503},
+		{"a request that filters spoilt", &upstream.Error{Kind: upstream.Unsendable}, 502},
 		{"client's body too large", &upstream.Error{Kind: upstream.ClientBody, Err: exchange.ErrBodyTooLarge}, 413},
 		{"client's body too slow", &upstream.Error{Kind: upstream.ClientBody, Err: exchange.ErrBodySlow}, 408},
 		{"client's body malformed", &upstream.Error{Kind: upstream.ClientBody, Err: exchange.ErrBodyMalformed}, 400},
