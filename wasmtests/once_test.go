@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/porchedge/porch/abi"
 	"github.com/porchedge/porch/wasmtests/kit"
@@ -106,7 +107,7 @@ var _ = clause("BEGIN-5", func(t *testing.T) {
 
 var _ = clause("BEGIN-6", func(t *testing.T) {
 	f := oncePolicy("p", once())
-	f.Timeout = 300 * 1e6
+	f.Timeout = 300 * time.Millisecond
 	s := open(t, f)
 	for _, end := range []string{respond(418), "trap", "return 1", "exit 0", "loop"} {
 		s.send(asking("p", begin(0, "k", "d"), end))
