@@ -40,7 +40,7 @@ func isVisible(b []byte, barred string) bool {
 			return false
 		}
 	}
-	return bytes.IndexAny(b, barred) < 0
+	return !bytes.ContainsAny(b, barred)
 }
 
 // hostOwned are the fields that frame a message or belong to one connection: the host's alone to write.
