@@ -123,12 +123,13 @@ func TestEarlyAnswerIsNotLost(t *testing.T) {
 	up.wantRows(1)
 }
 
-// Each event of a stream reaches the client before the next one is sent.
+// The head of a stream reaches the client before its first event is sent, and each event before the next.
 func TestEventStreamIsNotHeldBack(t *testing.T) {
 	t.Parallel()
 	events := make(chan string)
 	up := serveUpstream(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
 		for e := range events {
 			io.WriteString(w, e)
 			w.(http.Flusher).Flush()
@@ -136,24 +137,19 @@ func TestEventStreamIsNotHeldBack(t *testing.T) {
 	})
 	// A filter of each kind stands before it: neither holds up what it does not need.
 	p := launch(t, config{to: up.address, filters: []filter{ratelimit("limit: 9, window: 1h"), idempotency("ttl: 1h")}})
-	first := start(1, func(int) { events <- "data: 1\n\n" })
 	resp, err := p.client().open(request{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	first()
 	in := bufio.NewReader(resp.Body)
-	for i := 1; ; i++ {
+	for i := range 5 {
+		events <- fmt.Sprintf("data: %d\n\n", i)
 		got, err := in.ReadString('\n')
 		if err != nil || got != fmt.Sprintf("data: %d\n", i) {
 			t.Fatalf("event %d is %q, %v", i, got, err)
 		}
 		in.ReadString('\n')
-		if i == 5 {
-			break
-		}
-		events <- fmt.Sprintf("data: %d\n\n", i+1)
 	}
 	close(events)
 	if rest, err := io.ReadAll(in); err != nil || len(rest) > 0 {
