@@ -24,9 +24,11 @@ func release(x *exchange.Exchange) {
 	}
 }
 
+// releaseAt gives back the claim of a filter that will not go on with it: what runs then runs without one.
 func releaseAt(x *exchange.Exchange, i int) {
 	if claimedAt(x, i) {
 		release(x)
+		x.Once = nil
 	}
 }
 
