@@ -26,6 +26,7 @@ type process struct {
 	listen string
 	admin  string
 	args   []string
+	env    []string // besides that of every process
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once cmd has been waited for
@@ -104,7 +105,7 @@ func (p *process) begin() {
 func (p *process) spawn() {
 	p.t.Helper()
 	p.cmd = command(p.args...)
-	p.cmd.Dir = p.dir
+	p.cmd.Dir, p.cmd.Env = p.dir, append(p.cmd.Env, p.env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.stderr, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
