@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -260,50 +257,4 @@ func finish(t *testing.T, args ...string) (code int, stdout, stderr string) {
 		t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
-}
-
-// capture keeps what a process writes.
-type capture struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (c *capture) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.buf.Write(b)
-}
-
-func (c *capture) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.buf.String()
-}
-
-// tail is the end of it, for a failed test's log.
-func (c *capture) tail() string {
-	const most = 16 << 10
-	s := c.String()
-	return s[max(0, len(s)-most):]
-}
-
-// Ports come from below the range that the kernel gives to outgoing connections, so that none of those
-// takes a port between two lives of a process.
-var nextPort atomic.Int32
-
-const firstPort, ports = 20000, 10000
-
-func init() { nextPort.Store(int32(os.Getpid() * 64 % ports)) }
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for range ports {
-		address := fmt.Sprintf("127.0.0.1:%d", firstPort+int(nextPort.Add(1))%ports)
-		if l, err := net.Listen("tcp", address); err == nil {
-			l.Close()
-			return address
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }
