@@ -68,7 +68,10 @@ func (d *disk) resume() {
 // open opens a pool over a store on disk; both are closed with the test, or by close before.
 func open(t testing.TB, fs vfs.FS, sc store.Config, pc Config) (p *Pool, close func()) {
 	t.Helper()
-	sc.FS, sc.Path = fs, "data"
+	sc.FS = fs
+	if sc.Path == "" {
+		sc.Path = "data"
+	}
 	if sc.Clock == nil {
 		sc.Clock = machine{started: time.Now()}
 	}
