@@ -118,15 +118,35 @@ func (s *Server) Swap(t *Table) (old *Table) {
 // and returns ErrAborted at once; their requests may still run, until their chains return (Stats counts
 // them).
 func (s *Server) Shutdown(ctx context.Context) error {
-	if s.stops.Add(1) == 2 {
-		close(s.again)
-	}
+	calls := s.stops.Add(1)
 	s.conns.Drain()
+	if calls > 1 {
+		return s.cutShort(calls == 2)
+	}
+	select {
+	case <-s.conns.Done():
+		select {
+		case <-s.again: // they are closed because they were reset
+			return ErrAborted
+		default:
+			return nil
+		}
+	case <-ctx.Done():
+	case <-s.again:
+	}
+	s.conns.Abort()
+	return ErrAborted
+}
+
+// cutShort resets the connections that are left, if any are. The first to do so tells the Shutdown that waits.
+func (s *Server) cutShort(first bool) error {
 	select {
 	case <-s.conns.Done():
 		return nil
-	case <-ctx.Done():
-	case <-s.again:
+	default:
+	}
+	if first {
+		close(s.again)
 	}
 	s.conns.Abort()
 	return ErrAborted

@@ -84,6 +84,10 @@ func TestAcceptFails(t *testing.T) {
 
 // TestFull opens one connection more than allowed.
 func TestFull(t *testing.T) {
+	synctest.Test(t, testFull)
+}
+
+func testFull(t *testing.T) {
 	o := options
 	o.Max = 1
 	var clients, servers [3]net.Conn
