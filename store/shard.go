@@ -1,11 +1,7 @@
 package store
 
 import (
-	"errors"
 	"sync/atomic"
-	"time"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/porchedge/porch/store/clock"
 )
@@ -72,155 +68,10 @@ func (s *shard) decide(op *Op) {
 	}
 }
 
-// place is where the counter of op is in memory. On none op has its outcome.
-func (s *shard) place(op *Op) int32 {
-	if i := s.counters.find(op.Key); i != none {
-		return i
-	}
-	putRowName(s.name[:], tableCounter, op.Key)
-	value, closer, err := s.store.db.Get(s.name[:])
-	if errors.Is(err, pebble.ErrNotFound) {
-		return s.counters.add(op.Key, op.Rule.Policy, Row{}, false)
-	}
-	if err != nil {
-		s.unreadable(op, err)
-		return none
-	}
-	row, err := getCounter(value)
-	closer.Close()
-	if err != nil {
-		s.unreadable(op, err)
-		return none
-	}
-	return s.counters.add(op.Key, op.Rule.Policy, row, true)
-}
-
 // unreadable refuses an operation whose row cannot be read. Guessing would forget what was promised.
 func (s *shard) unreadable(op *Op, err error) {
 	op.Outcome = Unavailable
 	s.store.cfg.Logger.Error("a row cannot be read", "error", err)
-}
-
-func (s *shard) placeVolatile(op *Op) int32 {
-	if i := s.volatile.find(op.Key); i != none {
-		return i
-	}
-	bound := max(1, s.store.cfg.VolatileRows/len(s.store.shards))
-	if s.volatile.len() >= bound {
-		s.volatile.reclaim(s.now.Store, reclaimSteps)
-	}
-	if s.volatile.len() >= bound {
-		op.Outcome = Full
-		return none
-	}
-	return s.volatile.add(op.Key, op.Rule.Policy, Row{}, false)
-}
-
-// charge decides a counter operation on the counter at place i of t.
-func (s *shard) charge(op *Op, t *counters, i int32) {
-	if i == none {
-		return
-	}
-	c := &t.slots[i]
-	ask := Charge{Cost: op.Cost, Limit: op.Limit, Window: op.Rule.Window}
-	switch op.Kind {
-	case OpCancel:
-		c.held -= op.Cost
-		op.Outcome = Done
-		return
-	case OpConfirm:
-		c.held -= op.Cost
-		ask.Reserved = true
-	}
-	row, verdict := op.Rule.Algorithm.decide(c.row, ask, s.now.Store)
-	op.Verdict = verdict
-	if op.Rule.Durability != None {
-		op.row = i
-	}
-	switch {
-	case !verdict.Allowed:
-		op.Outcome = Refused
-		return
-	case (op.Kind == OpCharge || op.Kind == OpHold) && c.held > 0 && !s.roomBeside(c, op, ask):
-		op.Outcome = Contended
-		return
-	}
-	op.Outcome = Allowed
-	switch op.Kind {
-	case OpHold:
-		c.held += op.Cost
-	case OpCharge, OpConfirm:
-		c.row = row
-		c.algorithm, c.durability = op.Rule.Algorithm, op.Rule.Durability
-		if op.Rule.Durability != None && !c.touched {
-			c.touched = true
-			s.written = append(s.written, i)
-		}
-	}
-}
-
-// roomBeside says whether the charge has room even if all that others hold is taken.
-func (s *shard) roomBeside(c *counter, op *Op, ask Charge) bool {
-	ask.Cost += c.held
-	_, verdict := op.Rule.Algorithm.decide(c.row, ask, s.now.Store)
-	return verdict.Allowed
-}
-
-func (s *shard) lookup(op *Op) {
-	h := s.responses.find(op.Key)
-	if h == nil {
-		putRowName(s.name[:], tableResponse, op.Key)
-		value, closer, err := s.store.db.Get(s.name[:])
-		if errors.Is(err, pebble.ErrNotFound) {
-			op.Outcome = Absent
-			return
-		}
-		if err != nil {
-			s.unreadable(op, err)
-			return
-		}
-		r, err := getResponse(value)
-		closer.Close()
-		if err != nil {
-			s.unreadable(op, err)
-			return
-		}
-		h = &hot{key: op.Key, response: r}
-		s.responses.put(h)
-	}
-	switch {
-	case s.now.Store >= h.expires:
-		op.Outcome = Absent
-	case h.digest != op.Digest:
-		op.Outcome = Differs
-	default:
-		op.Outcome = Found
-		op.Record, op.Oversize = h.record, h.oversize
-	}
-}
-
-// keep stores a response in place of what is under its key: an expired one, or nothing.
-func (s *shard) keep(op *Op) {
-	known := s.responses.find(op.Key)
-	h := &hot{key: op.Key, rule: op.Rule, response: &response{
-		digest: op.Digest, oversize: op.Oversize, record: op.Record, expires: s.now.Store + op.Rule.TTL,
-	}}
-	if known == nil {
-		putRowName(s.name[:], tableResponse, op.Key)
-		_, closer, err := s.store.db.Get(s.name[:])
-		switch {
-		case err == nil:
-			closer.Close()
-		case errors.Is(err, pebble.ErrNotFound):
-			h.isNew = true
-		default:
-			s.unreadable(op, err)
-			return
-		}
-	}
-	s.responses.put(h)
-	s.put = append(s.put, h)
-	op.Outcome = Done
 }
 
 // hand passes what the batch wrote on to the committer, and gives each operation the ticket of the row that
@@ -280,42 +131,4 @@ func (s *shard) shrink() {
 	s.count.hot.Store(int64(s.counters.len()))
 	s.count.bytes.Store(s.responses.bytes)
 	s.count.volatile.Store(int64(s.volatile.len()))
-}
-
-// write puts what the batch wrote into c. The committer calls it, in the shard's goroutine.
-func (s *shard) write(c *commit) {
-	for _, i := range s.written {
-		row := &s.counters.slots[i]
-		row.commit = c.number
-		d := c.batch.SetDeferred(rowNameSize, counterSize)
-		putRowName(d.Key, tableCounter, row.key)
-		putCounter(d.Value, row.algorithm, row.row)
-		d.Finish()
-		if !row.onDisk {
-			row.onDisk = true
-			s.index(c, row.row.End, row.policy, row.key, tableCounter)
-		}
-		if row.durability == Sync {
-			c.urgent = true
-		}
-	}
-	for _, h := range s.put {
-		h.commit = c.number
-		c.urgent = true
-		d := c.batch.SetDeferred(rowNameSize, headSize+len(h.record))
-		putRowName(d.Key, tableResponse, h.key)
-		putResponse(d.Value, h.response)
-		d.Finish()
-		if h.isNew {
-			h.isNew = false
-			s.index(c, h.expires, h.rule.Policy, h.key, tableResponse)
-		}
-	}
-}
-
-func (s *shard) index(c *commit, expires time.Duration, policy PolicyID, key RowKey, table byte) {
-	d := c.batch.SetDeferred(indexSize, 1)
-	putIndex(d.Key, expires, policy, key)
-	d.Value[0] = table
-	d.Finish()
 }
