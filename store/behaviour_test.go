@@ -39,6 +39,7 @@ type scene struct {
 	store   *Embedded
 	stalled bool
 	tickets []*Ticket // in the order of their first appearance
+	tokens  []uint64  // of reservations, likewise
 }
 
 func (s *scene) end() {
@@ -138,9 +139,14 @@ func (s *scene) open(t *testing.T, d *datadriven.TestData) string {
 func (s *scene) apply(t *testing.T, input string) string {
 	var batch []*Op
 	for line := range strings.Lines(input) {
-		batch = append(batch, parseOp(t, line))
+		batch = append(batch, s.parseOp(t, line))
 	}
 	s.store.Apply(0, batch)
+	for _, op := range batch {
+		if op.Outcome == Reserved {
+			s.tokens = append(s.tokens, op.Token)
+		}
+	}
 	var out strings.Builder
 	for _, op := range batch {
 		fmt.Fprintf(&out, "%s %s%s%s\n", strings.TrimRight(string(op.Key[:]), "\x00"), outcomeName(op.Outcome), details(op), s.ticket(op.Ticket))
@@ -148,11 +154,12 @@ func (s *scene) apply(t *testing.T, input string) string {
 	return out.String()
 }
 
-func parseOp(t *testing.T, line string) *Op {
+func (s *scene) parseOp(t *testing.T, line string) *Op {
 	words := strings.Fields(line)
 	kinds := map[string]OpKind{
 		"charge": OpCharge, "peek": OpPeek, "hold": OpHold, "confirm": OpConfirm, "cancel": OpCancel,
 		"lookup": OpLookup, "put": OpPut,
+		"reserve": OpReserve, "unreserve": OpUnreserve, "start": OpStart, "forget": OpForget,
 	}
 	kind, ok := kinds[words[0]]
 	if !ok {
@@ -178,6 +185,8 @@ func parseOp(t *testing.T, line string) *Op {
 			op.Record = []byte(value)
 		case "oversize":
 			op.Oversize = true
+		case "token":
+			op.Token = s.tokens[n]
 		default:
 			t.Fatalf("unknown argument in %q", line)
 		}
@@ -186,7 +195,8 @@ func parseOp(t *testing.T, line string) *Op {
 }
 
 func outcomeName(o Outcome) string {
-	return [...]string{"unavailable", "full", "allowed", "refused", "contended", "absent", "found", "differs", "done"}[o]
+	return [...]string{"unavailable", "full", "allowed", "refused", "contended", "absent", "found", "differs", "done",
+		"started", "reserved", "taken"}[o]
 }
 
 func details(op *Op) string {
@@ -253,7 +263,14 @@ func (s *scene) rows(t *testing.T) string {
 			fmt.Fprintf(&out, "counter %s %v to %v used %d%s\n", name, row.Start, row.End, row.Used, errText(err))
 		case tableResponse:
 			r, err := getResponse(it.Value())
-			fmt.Fprintf(&out, "response %s until %v %q%s\n", name, r.expires, r.record, errText(err))
+			text := fmt.Sprintf("%q", r.record)
+			if r.started {
+				text = "started"
+			}
+			fmt.Fprintf(&out, "response %s until %v %s%s\n", name, r.expires, text, errText(err))
+		case tableReserved:
+			expires, _, err := getReservation(it.Value())
+			fmt.Fprintf(&out, "reservation %s until %v%s\n", name, expires, errText(err))
 		case tableExpiry:
 			k := it.Key()
 			fmt.Fprintf(&out, "expiry bucket %d %c %s\n", k[8], it.Value()[0], strings.TrimRight(string(k[17:]), "\x00"))

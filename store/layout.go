@@ -11,6 +11,8 @@ import (
 // This file holds the numbers of record: every byte that is on disk. History:
 //
 //	format 1  counters (layout 1), responses (layout 1), expiry index, clock row (layout 1)
+//	          later: reservations (layout 1), flag 2 of responses: whoever does not know it finds a record that
+//	          cannot be read, and refuses
 
 // formatVersion is raised whenever a reader of the former one could misread what is written.
 const formatVersion = 1
@@ -20,6 +22,7 @@ const (
 	tableMeta     = 'm' // one row for each name
 	tableCounter  = 'c' // by row key
 	tableResponse = 'r' // by row key
+	tableReserved = 'v' // by row key
 	tableExpiry   = 'x' // bucket, policy, row key; the value is the row's table
 )
 
@@ -38,6 +41,7 @@ const (
 	indexSize   = 1 + 8 + len(PolicyID{}) + RowKeySize
 	counterSize = 32
 	headSize    = 48 // of a response, before its record
+	reserveSize = 24
 	clockSize   = 26 // before the name of the boot
 )
 
@@ -47,9 +51,11 @@ const expiryBucket = 10 * time.Second
 const (
 	counterLayout  = 1
 	responseLayout = 1
+	reserveLayout  = 1
 	clockLayout    = 1
 
 	flagOversize = 1 << 0
+	flagStarted  = 1 << 1
 )
 
 // putRowName writes the key of a row: its table, then its row key.
@@ -100,13 +106,14 @@ type response struct {
 	digest   [DigestSize]byte
 	expires  time.Duration
 	oversize bool // the request ran, and its response was too large to keep
+	started  bool // the request was about to run; there is no record
 	record   []byte
 }
 
 // putResponse writes a response, little endian:
 //
 //	offset 0   u8   layout 1
-//	offset 1   u8   flags: 1 oversize
+//	offset 1   u8   flags: 1 oversize, 2 started
 //	offset 2   6    0
 //	offset 8   i64  when it expires, store time in nanoseconds
 //	offset 16  32   digest of the request
@@ -116,6 +123,9 @@ func putResponse(b []byte, r *response) {
 	b[0] = responseLayout
 	if r.oversize {
 		b[1] |= flagOversize
+	}
+	if r.started {
+		b[1] |= flagStarted
 	}
 	binary.LittleEndian.PutUint64(b[8:], uint64(r.expires))
 	copy(b[16:], r.digest[:])
@@ -130,10 +140,31 @@ func getResponse(b []byte) (*response, error) {
 	r := &response{
 		expires:  time.Duration(binary.LittleEndian.Uint64(b[8:])),
 		oversize: b[1]&flagOversize != 0,
+		started:  b[1]&flagStarted != 0,
 		record:   append([]byte(nil), b[headSize:]...),
 	}
 	copy(r.digest[:], b[16:])
 	return r, nil
+}
+
+// putReservation writes a reservation, little endian:
+//
+//	offset 0   u8   layout 1
+//	offset 1   7    0
+//	offset 8   i64  when it expires, store time in nanoseconds
+//	offset 16  u64  token of its owner
+func putReservation(b []byte, expires time.Duration, token uint64) {
+	clear(b[:8])
+	b[0] = reserveLayout
+	binary.LittleEndian.PutUint64(b[8:], uint64(expires))
+	binary.LittleEndian.PutUint64(b[16:], token)
+}
+
+func getReservation(b []byte) (expires time.Duration, token uint64, err error) {
+	if len(b) != reserveSize || b[0] != reserveLayout {
+		return 0, 0, fmt.Errorf("%w: reservation of %d bytes", ErrCorrupt, len(b))
+	}
+	return time.Duration(binary.LittleEndian.Uint64(b[8:])), binary.LittleEndian.Uint64(b[16:]), nil
 }
 
 // appendClock appends a reading of the clock, little endian:

@@ -21,12 +21,25 @@ const (
 	OpLookup
 	// OpPut stores a response.
 	OpPut
+	// OpReserve reserves a key for the rule's TTL unless it is reserved; one that is stays as it was.
+	OpReserve
+	// OpUnreserve gives back the reservation that Token names; a newer one of the key stays.
+	OpUnreserve
+	// OpStart stores that a request with the digest is about to run, in the place of its response.
+	OpStart
+	// OpForget removes what OpStart has stored, and nothing else.
+	OpForget
 )
 
 // isNew says whether the operation is new work: it may be refused while the disk stalls. The others end
 // work that was admitted.
 func (k OpKind) isNew() bool {
-	return k == OpCharge || k == OpPeek || k == OpHold || k == OpLookup
+	switch k {
+	case OpCharge, OpPeek, OpHold, OpLookup, OpReserve, OpStart:
+		return true
+	default:
+		return false
+	}
 }
 
 // Outcome is the result of an operation.
@@ -50,8 +63,14 @@ const (
 	Found
 	// Differs: a response to a request with another digest is stored.
 	Differs
-	// Done: OpCancel or OpPut was done.
+	// Done: OpCancel, OpPut, OpUnreserve, OpStart or OpForget was done.
 	Done
+	// Started: a request with the same digest was started, and nobody has told how it ended.
+	Started
+	// Reserved: the key is reserved by this operation; Token names the reservation.
+	Reserved
+	// Taken: the key was reserved before.
+	Taken
 )
 
 // Op is one operation of a batch, and its result.
@@ -67,6 +86,8 @@ type Op struct {
 	Digest   [DigestSize]byte
 	Record   []byte
 	Oversize bool
+	// Token names a reservation: the result of OpReserve, which OpUnreserve is given. It is never 0.
+	Token uint64
 
 	Outcome Outcome
 	Verdict Verdict
@@ -83,6 +104,6 @@ type Rule struct {
 	Policy     PolicyID
 	Algorithm  Algorithm
 	Window     time.Duration // of AlgorithmFixedWindow
-	TTL        time.Duration // of responses
+	TTL        time.Duration // of responses and reservations
 	Durability Durability
 }

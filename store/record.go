@@ -30,10 +30,12 @@ func (s *shard) lookup(op *Op) {
 		s.responses.put(h)
 	}
 	switch {
-	case s.now.Store >= h.expires:
+	case h.gone, s.now.Store >= h.expires:
 		op.Outcome = Absent
 	case h.digest != op.Digest:
 		op.Outcome = Differs
+	case h.started:
+		op.Outcome = Started
 	default:
 		op.Outcome = Found
 		op.Record, op.Oversize = h.record, h.oversize
@@ -42,11 +44,18 @@ func (s *shard) lookup(op *Op) {
 
 // keep stores a response in place of what is under its key: an expired one, or nothing.
 func (s *shard) keep(op *Op) {
-	known := s.responses.find(op.Key)
-	h := &hot{key: op.Key, rule: op.Rule, response: &response{
+	s.replace(op, &response{
 		digest: op.Digest, oversize: op.Oversize, record: op.Record, expires: s.now.Store + op.Rule.TTL,
-	}}
-	if known == nil {
+	})
+}
+
+// replace puts r in place of what is under the key of op.
+func (s *shard) replace(op *Op, r *response) {
+	known := s.responses.find(op.Key)
+	h := &hot{key: op.Key, rule: op.Rule, response: r}
+	if known != nil {
+		h.isNew = known.gone || known.isNew
+	} else {
 		putRowName(s.name[:], tableResponse, op.Key)
 		_, closer, err := s.store.db.Get(s.name[:])
 		switch {

@@ -9,6 +9,7 @@ type hot struct {
 	rule   *Rule
 	commit uint64 // number of the commit that it belongs to
 	isNew  bool   // its row has no index entry yet
+	gone   bool   // its row is deleted; it stays here until that is durable
 }
 
 func (h *hot) size() int64 { return int64(len(h.record)) + hotOverhead }

@@ -13,13 +13,16 @@ type shard struct {
 	counters  *counters
 	volatile  *counters // durability none: there is nothing behind them
 	responses *responses
+	reserved  *reservations
 
-	now  clock.Reading
-	name [rowNameSize]byte // of the row that is being read
+	now   clock.Reading
+	token uint64            // of the newest reservation; larger than any of an earlier life
+	name  [rowNameSize]byte // of the row that is being read
 
 	// What the batch at hand has to write.
 	written []int32 // places in counters
 	put     []*hot
+	claimed []*reservation
 
 	// The two commits that this shard has written to last. No older one can be open: one is under way and
 	// one gathers at any time.
@@ -29,7 +32,7 @@ type shard struct {
 }
 
 func newShard(e *Embedded) *shard {
-	return &shard{store: e, counters: newCounters(), volatile: newCounters(), responses: newResponses()}
+	return &shard{store: e, counters: newCounters(), volatile: newCounters(), responses: newResponses(), reserved: newReservations()}
 }
 
 // reclaimSteps is how many volatile counters each batch, and each counter that finds no room, looks at.
@@ -59,6 +62,14 @@ func (s *shard) decide(op *Op) {
 		s.lookup(op)
 	case OpPut:
 		s.keep(op)
+	case OpReserve:
+		s.reserve(op)
+	case OpUnreserve:
+		s.unreserve(op)
+	case OpStart:
+		s.startRow(op)
+	case OpForget:
+		s.forget(op)
 	default:
 		if op.Rule.Durability == None {
 			s.charge(op, s.volatile, s.placeVolatile(op))
@@ -78,7 +89,7 @@ func (s *shard) unreadable(op *Op, err error) {
 // it read: the one of this batch, or an earlier one that is still open.
 func (s *shard) hand(batch []*Op) {
 	var own uint64 // number of the commit that the batch wrote to
-	if len(s.written)+len(s.put) > 0 {
+	if len(s.written)+len(s.put)+len(s.claimed) > 0 {
 		c := s.store.commit.add(s, len(batch))
 		own = c.number
 		if c != s.latest {
@@ -90,6 +101,8 @@ func (s *shard) hand(batch []*Op) {
 		s.written = s.written[:0]
 		clear(s.put)
 		s.put = s.put[:0]
+		clear(s.claimed)
+		s.claimed = s.claimed[:0]
 	}
 	durable := s.store.commit.durable.Load()
 	for _, op := range batch {
@@ -100,8 +113,10 @@ func (s *shard) hand(batch []*Op) {
 		switch {
 		case op.row != none && op.Rule.Durability == Sync:
 			number = s.counters.slots[op.row].commit
-		case op.Kind == OpLookup && op.Outcome != Absent, op.Kind == OpPut:
+		case op.Kind == OpLookup && op.Outcome != Absent, op.Kind == OpPut, op.Kind == OpStart, op.Kind == OpForget && op.Outcome == Done:
 			number = s.responses.find(op.Key).commit
+		case op.Kind == OpReserve:
+			number = s.reserved.find(op.Key).commit
 		}
 		if number > durable || number != 0 && number == own {
 			op.Ticket = s.ticket(number)
@@ -125,6 +140,7 @@ func (s *shard) shrink() {
 	cfg, n := &s.store.cfg, len(s.store.shards)
 	s.counters.shrink(max(1, cfg.HotRows/n), durable)
 	s.responses.shrink(max(1, cfg.HotBytes/int64(n)), durable)
+	s.reserved.shrink(max(1, cfg.HotRows/n), durable)
 	if s.volatile.len() > 0 {
 		s.volatile.reclaim(s.now.Store, reclaimSteps)
 	}

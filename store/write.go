@@ -19,9 +19,16 @@ func (s *shard) write(c *commit) {
 			c.urgent = true
 		}
 	}
+	s.writeReservations(c)
 	for _, h := range s.put {
 		h.commit = c.number
 		c.urgent = true
+		if h.gone {
+			d := c.batch.DeleteDeferred(rowNameSize)
+			putRowName(d.Key, tableResponse, h.key)
+			d.Finish()
+			continue
+		}
 		d := c.batch.SetDeferred(rowNameSize, headSize+len(h.record))
 		putRowName(d.Key, tableResponse, h.key)
 		putResponse(d.Value, h.response)
