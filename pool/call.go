@@ -15,6 +15,8 @@ const (
 	callBegin                    // claim a key
 	callComplete                 // the owner has a response to store
 	callRelease                  // an owner or a waiter gives up
+	callForget                   // an owner knows that there is nothing to replay
+	callAbandon                  // an owner does not know how its request has ended
 )
 
 // Who has a call. The caller has it until it is pushed and again once it is answered; between, the shard.
@@ -52,7 +54,7 @@ func newCall() *call {
 func (p *Pool) newCall(kind callKind) *call {
 	c := p.calls.Get().(*call)
 	c.kind = kind
-	c.asks = kind == callStore || kind == callComplete
+	c.asks = kind == callStore || kind == callComplete || kind == callForget
 	return c
 }
 

@@ -17,11 +17,12 @@ const (
 	Joined                // another one runs, with the same digest
 	Replay                // a stored response with this digest is in Stored
 	Mismatch              // stored or in flight with another digest
+	Unknown               // a request with this digest was started, and nobody knows how it ended
 )
 
-// Claim is one request's part in a flight. Its caller ends it exactly once: by Complete, CompleteOversize
-// or Release. Release is a no-op after any of them, and after Replay or Mismatch. It is used by one goroutine
-// at a time.
+// Claim is one request's part in a flight. Its caller ends it exactly once: by Complete, CompleteOversize,
+// Forget or Release. Release is a no-op after any of them, and after Replay, Mismatch or Unknown. It is used
+// by one goroutine at a time.
 type Claim struct {
 	shard  *shard
 	policy *Policy
@@ -33,6 +34,7 @@ type Claim struct {
 	record   []byte
 	oversize bool
 	ended    bool
+	started  bool // there is a row that says so
 
 	// The shard's.
 	flight         *flight // nil once the claim has left it
@@ -68,7 +70,7 @@ func (p *Pool) begin(policy *Policy, key []byte, digest [32]byte, tickets *Ticke
 	if err := p.ask(s, c); err != nil {
 		return nil, err
 	}
-	if claim.state == Replay || claim.state == Mismatch {
+	if claim.state != Execute && claim.state != Joined {
 		tickets.add(c.op.Ticket)
 	}
 	p.free(c)
@@ -79,7 +81,7 @@ func (p *Pool) begin(policy *Policy, key []byte, digest [32]byte, tickets *Ticke
 func (c *Claim) State() State { return c.state }
 
 // Wait waits as a Joined claim until the flight ends: it becomes Execute (the owner gave up and this one
-// is next) or Replay, whose ticket is added. Errors are ErrWaitedTooLong past the policy's MaxWait, ctx's
+// is next), Replay, whose ticket is added, or Unknown. Errors are ErrWaitedTooLong past the policy's MaxWait, ctx's
 // error, ErrUnavailable when the response could not be stored, and ErrClosed. After an error the claim has
 // left.
 func (c *Claim) Wait(ctx context.Context, tickets *Tickets) (State, error) {
@@ -159,11 +161,16 @@ func (c *Claim) end(call *call, tickets *Tickets) error {
 	return err
 }
 
-// Release gives the claim back: the next waiter runs. It returns at once.
+// Release gives the claim back: the next waiter runs. It returns at once. After Start it says that nobody
+// knows how the request has ended: the row stays, and waiters become Unknown.
 func (c *Claim) Release() {
-	if c.ended || c.state == Replay || c.state == Mismatch {
+	if c.ended || c.state != Execute && c.state != Joined {
 		return
 	}
 	c.ended = true
-	c.shard.forget(callRelease, func(r *call) { r.claim = c })
+	kind := callRelease
+	if c.started {
+		kind = callAbandon
+	}
+	c.shard.forget(kind, func(r *call) { r.claim = c })
 }

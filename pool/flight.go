@@ -43,6 +43,8 @@ func (s *shard) begin(c *call) {
 		claim.record, claim.oversize = c.op.Record, c.op.Oversize
 	case c.op.Outcome == store.Differs:
 		claim.state = Mismatch
+	case c.op.Outcome == store.Started:
+		claim.state = Unknown
 	case c.op.Outcome != store.Absent:
 		c.err = outcomeError(c.op.Outcome)
 	case len(s.flights) >= s.pool.cfg.Mailbox:

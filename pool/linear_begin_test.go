@@ -15,7 +15,7 @@ import (
 
 // beginInput is a step of one claim, whose number is id.
 type beginInput struct {
-	what   string // begin, wait, complete, release, crash
+	what   string // begin, wait, start, complete, forget, release, abandon, crash
 	key    int
 	id     int64
 	digest byte
@@ -29,6 +29,7 @@ type beginOutput struct {
 // keyState is a key as the model sees it. Waiters are numbers behind each other, each between commas.
 type keyState struct {
 	record       string // stored; empty if nothing is
+	started      bool   // stored in its place
 	storedDigest byte
 	owner        int64 // of the flight; 0 if none
 	digest       byte  // of the flight
@@ -55,11 +56,13 @@ func (s keyState) step(in beginInput, output any) (bool, keyState) {
 	switch in.what {
 	case "begin":
 		switch {
-		case s.owner != 0 && s.digest != in.digest, s.owner == 0 && s.record != "" && s.storedDigest != in.digest:
+		case s.owner != 0 && s.digest != in.digest, s.owner == 0 && (s.started || s.record != "") && s.storedDigest != in.digest:
 			want.state = Mismatch
 		case s.owner != 0:
 			want.state = Joined
 			s.waiters += fmt.Sprintf("%d,", in.id)
+		case s.started:
+			want.state = Unknown
 		case s.record != "":
 			want = beginOutput{Replay, s.record}
 		default:
@@ -67,14 +70,35 @@ func (s keyState) step(in beginInput, output any) (bool, keyState) {
 			s.owner, s.digest = in.id, in.digest
 		}
 	case "wait":
-		if s.owner == in.id {
+		switch {
+		case s.owner == in.id:
 			want.state = Execute
-		} else {
+		case s.started:
+			want.state = Unknown
+		default:
 			want = beginOutput{Replay, s.record}
 		}
 		if output != nil && want.state == Replay && s.record == "" {
 			return false, s
 		}
+	case "start":
+		if s.owner == in.id {
+			s.started, s.storedDigest = true, s.digest
+		} else if output != nil {
+			return false, s
+		}
+		return true, s
+	case "forget":
+		if s.owner == in.id {
+			s.started = false
+		}
+		s.leave(in.id)
+		return true, s
+	case "abandon":
+		if s.owner == in.id {
+			s.owner, s.waiters = 0, ""
+		}
+		return true, s
 	case "complete":
 		if s.owner == in.id {
 			s = keyState{record: fmt.Sprint(in.id), storedDigest: s.digest}
@@ -106,11 +130,11 @@ func TestFlightsAreLinearizable(t *testing.T) {
 		h := &history{began: time.Now(), most: 40}
 		var ids atomic.Int64
 		h.live(t, rand.New(rand.NewPCG(seed, 0)), func(p *Pool, client int, rng *rand.Rand) {
-			policy := once(t, p, "once", OnceSpec{MaxWait: time.Hour, MaxWaiters: 100})
+			policy := once(t, p, "once", OnceSpec{MaxWait: time.Hour, MaxWaiters: 100, RefuseUnknown: seed%2 == 0})
 			for range 6 {
 				r := &runner{h: h, p: p, policy: policy, client: client}
 				in := beginInput{key: rng.IntN(linearKeys), id: ids.Add(1), digest: byte(rng.IntN(8) / 7)}
-				if !r.run(in, rng.IntN(3) > 0) {
+				if !r.run(in, endings[rng.IntN(len(endings))]) {
 					return
 				}
 			}
@@ -123,6 +147,8 @@ func TestFlightsAreLinearizable(t *testing.T) {
 	})
 }
 
+var endings = []string{"complete", "release", "forget"}
+
 // runner is a caller of one claim.
 type runner struct {
 	h      *history
@@ -132,7 +158,7 @@ type runner struct {
 }
 
 // run takes one claim from its begin to its end; it is false if an answer is not known.
-func (r *runner) run(in beginInput, fails bool) bool {
+func (r *runner) run(in beginInput, ending string) bool {
 	var claim *Claim
 	var tickets Tickets
 	answer := func(err error) any {
@@ -162,8 +188,21 @@ func (r *runner) run(in beginInput, fails bool) bool {
 	if claim.State() != Execute {
 		return true
 	}
-	if fails {
+	if r.policy.refuses {
+		in.what = "start"
+		if !r.h.ask(r.client, in, func() any { return answer(claim.Start(&tickets)) }) {
+			return false
+		}
+	}
+	switch ending {
+	case "forget":
+		in.what = "forget"
+		return r.h.ask(r.client, in, func() any { return answer(claim.Forget(&tickets)) })
+	case "release":
 		in.what = "release"
+		if r.policy.refuses {
+			in.what = "abandon"
+		}
 		// It returns before the shard has heard of it.
 		op := porcupine.Operation{ClientId: r.client, Input: in, Output: true, Call: r.h.now(), Return: math.MaxInt64}
 		claim.Release()

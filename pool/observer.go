@@ -16,6 +16,7 @@ const (
 	OperationBegin
 	OperationWait
 	OperationComplete
+	OperationReserve
 )
 
 // String is the operation as a metric label.
@@ -27,6 +28,8 @@ func (o Operation) String() string {
 		return "begin"
 	case OperationWait:
 		return "wait"
+	case OperationReserve:
+		return "reserve"
 	default:
 		return "complete"
 	}
@@ -50,6 +53,9 @@ const (
 	OutcomeUnavailable                // ErrUnavailable, ErrClosed
 	OutcomeLate                       // ErrWaitedTooLong
 	OutcomeLeft                       // the waiter's context ended
+	OutcomeUnknown                    // of begin and wait
+	OutcomeReserved                   // of reserve
+	OutcomeDuplicate                  // of reserve
 )
 
 var outcomeNames = [...]string{
@@ -57,6 +63,7 @@ var outcomeNames = [...]string{
 	OutcomeReplayed: "replayed", OutcomeJoined: "joined", OutcomeMismatch: "mismatch",
 	OutcomeStored: "stored", OutcomeInvalid: "invalid", OutcomeSaturated: "saturated",
 	OutcomeCapacity: "capacity", OutcomeUnavailable: "unavailable", OutcomeLate: "late", OutcomeLeft: "left",
+	OutcomeUnknown: "unknown", OutcomeReserved: "reserved", OutcomeDuplicate: "duplicate",
 }
 
 // String is the outcome as a metric label.
@@ -64,7 +71,7 @@ func (o Outcome) String() string {
 	if int(o) < len(outcomeNames) {
 		return outcomeNames[o]
 	}
-	return "unknown"
+	return "none"
 }
 
 // Observer is told of each decision, once for each policy that a Count names. It is called in the caller's
@@ -141,6 +148,21 @@ func (w watch) completed(policy *Policy, err error) {
 	w.tell(policy, OperationComplete, outcome)
 }
 
+func (w watch) reserved(policy *Policy, reserved bool, err error) {
+	if w.observer == nil {
+		return
+	}
+	outcome := errorOutcome(err)
+	switch {
+	case err != nil:
+	case reserved:
+		outcome = OutcomeReserved
+	default:
+		outcome = OutcomeDuplicate
+	}
+	w.tell(policy, OperationReserve, outcome)
+}
+
 func stateOutcome(s State) Outcome {
 	switch s {
 	case Execute:
@@ -149,6 +171,8 @@ func stateOutcome(s State) Outcome {
 		return OutcomeJoined
 	case Replay:
 		return OutcomeReplayed
+	case Unknown:
+		return OutcomeUnknown
 	default:
 		return OutcomeMismatch
 	}

@@ -14,6 +14,7 @@ type Kind uint8
 const (
 	KindLimit Kind = iota + 1
 	KindOnce
+	KindGuard
 )
 
 // String is the kind as a metric label.
@@ -23,12 +24,14 @@ func (k Kind) String() string {
 		return "limit"
 	case KindOnce:
 		return "once"
+	case KindGuard:
+		return "guard"
 	default:
 		return "none"
 	}
 }
 
-// Policy is a declared policy: immutable, made by Limit or Once. Rows know nothing of it but its identity
+// Policy is a declared policy: immutable, made by Limit, Once or Guard. Rows know nothing of it but its identity
 // (filter, name), so a new version of a filter declares its policies anew and finds the rows.
 type Policy struct {
 	name     string
@@ -38,6 +41,7 @@ type Policy struct {
 	limit    int64         // of KindLimit
 	maxWait  time.Duration // of KindOnce
 	waiters  int           // of KindOnce
+	refuses  bool          // of KindOnce: whoever comes after an unknown outcome
 }
 
 // Name is "filter/name", fit for a metric label.
@@ -63,6 +67,9 @@ type OnceSpec struct {
 	MaxWait    time.Duration // how long a duplicate waits for the flight
 	MaxWaiters int           // duplicates that wait for one flight at once
 	MaxKeys    int64         // keys present at once; 0 takes the host's default
+	// RefuseUnknown has a row written before the request is sent upstream, so that no duplicate runs when
+	// nobody knows how that ended.
+	RefuseUnknown bool
 }
 
 // MaxSpan bounds windows and lifetimes: ten years.
@@ -115,6 +122,7 @@ func (p *Pool) Once(filter, name string, spec OnceSpec) (*Policy, error) {
 	policy := p.declare(filter, name, KindOnce)
 	policy.maxWait = spec.MaxWait
 	policy.waiters = spec.MaxWaiters
+	policy.refuses = spec.RefuseUnknown
 	policy.rule.TTL = spec.TTL
 	return policy, nil
 }

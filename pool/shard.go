@@ -115,6 +115,11 @@ func (s *shard) finish(c *call) {
 	case callRelease:
 		s.leave(c.claim)
 		s.reply(c)
+	case callForget:
+		s.forgotten(c)
+	case callAbandon:
+		s.abandon(c.claim)
+		s.reply(c)
 	}
 }
 
@@ -182,6 +187,10 @@ func (s *shard) disown(c *call) {
 	case c.op.Kind == store.OpHold && c.op.Outcome == store.Allowed:
 		s.forget(callStore, func(r *call) {
 			r.op = store.Op{Kind: store.OpCancel, Key: c.op.Key, Rule: c.op.Rule, Cost: c.op.Cost}
+		})
+	case c.op.Outcome == store.Reserved:
+		s.forget(callStore, func(r *call) {
+			r.op = store.Op{Kind: store.OpUnreserve, Key: c.op.Key, Rule: c.op.Rule, Token: c.op.Token}
 		})
 	}
 	s.pool.free(c)
