@@ -32,6 +32,9 @@ const (
 	FuncDigest  = "digest"
 	FuncClock   = "clock"
 	FuncLog     = "log"
+
+	FuncVerifier = "verifier"
+	FuncVerify   = "verify"
 )
 
 // Condition is a negative result of a host function: a named reason why it has no result.
@@ -55,6 +58,13 @@ const (
 	Capacity Condition = -7
 	// Denied: the field may be read but not written by this filter.
 	Denied Condition = -8
+	// Untrusted: the token is malformed, is not signed as the verifier demands, or is meant for
+	// somebody else.
+	Untrusted Condition = -9
+	// Expired: the token was good, and its time is over.
+	Expired Condition = -10
+	// Early: the token will be good, and its time has not come.
+	Early Condition = -11
 )
 
 // Kind is what a policy does.
@@ -105,6 +115,7 @@ const (
 	FieldResponseHeader Field = 18
 	FieldResponseBody   Field = 19
 	FieldOutcome        Field = 20
+	FieldBodyHash       Field = 21
 )
 
 // Values of FieldOutcome.
@@ -176,4 +187,6 @@ const (
 	MaxReasons      = 64       // reject calls of one configuration; the rest is dropped
 	MaxReason       = 1024     // bytes of a pointer or a reason
 	MaxResponseBody = 1 << 20  // bytes of a response body that a filter sets
+	MaxVerifiers    = 16       // verifiers of one filter
+	MaxToken        = 16 << 10 // bytes of a token
 )
