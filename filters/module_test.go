@@ -147,6 +147,12 @@ func (m *module) offer(ctx context.Context, runtime wazero.Runtime) error {
 		abi.FuncLog: func(level int32, textPtr, textLen uint32) int32 {
 			return m.Log(level, m.text(textPtr, textLen))
 		},
+		abi.FuncVerifier: func(atPtr, atLen, specPtr, specLen uint32) int32 {
+			return m.Verifier(m.text(atPtr, atLen), m.text(specPtr, specLen))
+		},
+		abi.FuncVerify: func(verifier int32, tokenPtr, tokenLen, bufPtr, bufCap uint32) int32 {
+			return m.Verify(verifier, m.bytes(tokenPtr, tokenLen), m.bytes(bufPtr, bufCap))
+		},
 	} {
 		b.NewFunctionBuilder().WithFunc(f).Export(name)
 	}

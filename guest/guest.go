@@ -38,6 +38,11 @@ var (
 	ErrUnavailable = errors.New("guest: the store cannot decide, or the body is not held")
 	ErrCapacity    = errors.New("guest: the policy holds as many keys as it may")
 
+	// Why a token is not good.
+	ErrUntrusted = errors.New("guest: the token is malformed, not signed as it must be, or meant for somebody else")
+	ErrExpired   = errors.New("guest: the token's time is over")
+	ErrEarly     = errors.New("guest: the token's time has not come")
+
 	errUnknown = errors.New("guest: condition unknown to this version")
 )
 
@@ -63,6 +68,12 @@ func condition(result int32) error {
 		return ErrCapacity
 	case abi.Denied:
 		return ErrDenied
+	case abi.Untrusted:
+		return ErrUntrusted
+	case abi.Expired:
+		return ErrExpired
+	case abi.Early:
+		return ErrEarly
 	default:
 		return errUnknown
 	}

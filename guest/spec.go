@@ -51,3 +51,35 @@ func appendMember(b []byte, name string, n int64) []byte {
 	b = append(b, '"', ':')
 	return strconv.AppendInt(b, n, 10)
 }
+
+func verifierJSON(s abi.VerifierSpec) []byte {
+	b := append([]byte(nil), `{"algorithms":[`...)
+	for i, a := range s.Algorithms {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendQuoted(b, a)
+	}
+	b = append(b, `],"key":{`...)
+	first := true
+	for _, source := range [...]struct{ name, value string }{{"env", s.Key.Env}, {"file", s.Key.File}, {"jwks", s.Key.JWKS}} {
+		if source.value == "" {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = appendQuoted(b, source.name)
+		b = append(b, ':')
+		b = appendQuoted(b, source.value)
+	}
+	b = append(b, `},"issuer":`...)
+	b = appendQuoted(b, s.Issuer)
+	b = append(b, `,"audience":`...)
+	b = appendQuoted(b, s.Audience)
+	if s.LeewayMS != 0 {
+		b = appendMember(b, "leeway_ms", s.LeewayMS)
+	}
+	return append(b, '}')
+}

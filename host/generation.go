@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ type filterKey struct {
 	timeout   time.Duration
 	memory    int64
 	instances int
+	keyDir    string // where relative paths of its keys start
 }
 
 // upstreamKey is all that an upstream depends on.
@@ -130,7 +132,7 @@ func (b *builder) versions(ctx context.Context, g *generation) (map[string]*filt
 	var mistakes config.Mistakes
 	for i := range g.config.Filters {
 		f := &g.config.Filters[i]
-		version, err := b.version(ctx, f)
+		version, err := b.version(ctx, f, filepath.Dir(g.config.File))
 		switch {
 		case err == nil:
 			g.filters = append(g.filters, version)
@@ -148,7 +150,7 @@ func (b *builder) versions(ctx context.Context, g *generation) (map[string]*filt
 	return versions, nil
 }
 
-func (b *builder) version(ctx context.Context, f *config.Filter) (*use[filterKey, *filter], error) {
+func (b *builder) version(ctx context.Context, f *config.Filter, keyDir string) (*use[filterKey, *filter], error) {
 	text, err := source(f.Module)
 	if err != nil {
 		return nil, err
@@ -157,11 +159,12 @@ func (b *builder) version(ctx context.Context, f *config.Filter) (*use[filterKey
 	if b.trial {
 		instances = 1
 	}
-	key := filterKey{f.Name, sha256.Sum256(text), string(f.Config), f.Timeout, f.Memory, instances}
+	key := filterKey{f.Name, sha256.Sum256(text), string(f.Config), f.Timeout, f.Memory, instances, keyDir}
 	return b.filters.acquire(key, func() (*filter, error) {
 		v, err := b.engine.Load(ctx, wasm.Spec{
 			Filter: f.Name, Module: f.Module, Source: text, Config: f.Config,
 			Timeout: f.Timeout, Memory: f.Memory, Instances: instances, Decider: b.decider,
+			KeyDir: keyDir,
 		})
 		if err != nil {
 			return nil, err

@@ -84,7 +84,7 @@ var _ = clause("GET-5", func(t *testing.T) {
 var _ = clause("GET-6", func(t *testing.T) {
 	s := open(t, probing("p"))
 	calls := []string{
-		get(0, ""), get(21, ""), get(-1, ""), get(1000, ""), get(abi.FieldRequestBody, ""), get(abi.FieldResponseBody, ""),
+		get(0, ""), get(22, ""), get(-1, ""), get(1000, ""), get(abi.FieldRequestBody, ""), get(abi.FieldResponseBody, ""),
 		get(abi.FieldRequestHeader, ""), get(abi.FieldProperty, ""), get(abi.FieldResponseHeader, ""), get(abi.FieldMethod, "x"),
 	}
 	for _, got := range [][]string{s.run(calls...), s.runBack(calls...)} {

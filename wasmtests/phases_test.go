@@ -47,8 +47,9 @@ var _ = clause("PHASE-2", func(t *testing.T) {
 		get(abi.FieldMethod, ""), get(abi.FieldRequestHeader, "A"), get(abi.FieldRoute, ""), list(abi.FieldRequestHeader, ""),
 		set(abi.FieldResponseHeader, "A", "b"), set(abi.FieldProperty, "a", "b"), add(abi.FieldRequestHeader, "A", "b"),
 		remove(abi.FieldRequestHeader, "A"), respond(200), "raw count 1024 1 2048", "raw begin 0 1024 1 2048", "digest 1",
-		get(abi.FieldVersion, ""), get(abi.FieldConfiguration, "")))
+		get(abi.FieldVersion, ""), get(abi.FieldConfiguration, ""), "verify 0 a 10", get(abi.FieldBodyHash, "")))
 	got := s.configured()
+	want(t, got[17:], wrongPhase, wrongPhase)
 	want(t, got[:1], "1:p")
 	want(t, got[2:3], done)
 	for i, r := range got[3:14] {
@@ -63,14 +64,15 @@ var _ = clause("PHASE-2", func(t *testing.T) {
 
 var _ = clause("PHASE-3", func(t *testing.T) {
 	s := open(t, probing("p"))
-	calls := []string{policy(abi.KindLimit, "l", fixed(1, 1)), "reject /a b", "need 1 - 10"}
-	want(t, s.run(calls...), wrongPhase, wrongPhase, wrongPhase)
-	want(t, s.runBack(calls...), wrongPhase, wrongPhase, wrongPhase)
+	calls := []string{policy(abi.KindLimit, "l", fixed(1, 1)), "reject /a b", "need 1 - 10", "verifier - {}"}
+	want(t, s.run(calls...), wrongPhase, wrongPhase, wrongPhase, wrongPhase)
+	want(t, s.runBack(calls...), wrongPhase, wrongPhase, wrongPhase, wrongPhase)
 })
 
 var _ = clause("PHASE-4", func(t *testing.T) {
 	s := open(t, probing("p", policy(abi.KindLimit, "l", fixed(10, hour)), policy(abi.KindOnce, "o", once())))
-	got := s.runBack(respond(200), count(charge(0, "k", 1, 0)), begin(1, "k", "d"), "digest 1")
+	got := s.runBack(respond(200), count(charge(0, "k", 1, 0)), begin(1, "k", "d"), "digest 1", "verify 0 a 10")
+	want(t, got[4:], wrongPhase)
 	want(t, got[:3], wrongPhase, wrongPhase, wrongPhase)
 	wantIn(t, got[3], wrongPhase)
 	want(t, s.run(begin(1, "k", "d")), done)

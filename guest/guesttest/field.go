@@ -1,6 +1,7 @@
 package guesttest
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
 	"strings"
@@ -68,7 +69,7 @@ func fill(buf []byte, value string) int32 {
 
 func (h *Host) value(field abi.Field, name string) (string, abi.Condition) {
 	named := field == abi.FieldRequestHeader || field == abi.FieldResponseHeader || field == abi.FieldProperty
-	if field < abi.FieldMethod || field > abi.FieldOutcome || field == abi.FieldRequestBody ||
+	if field < abi.FieldMethod || field > abi.FieldBodyHash || field == abi.FieldRequestBody ||
 		field == abi.FieldResponseBody || named != (name != "") {
 		return "", abi.Invalid
 	}
@@ -86,6 +87,12 @@ func (h *Host) value(field abi.Field, name string) (string, abi.Condition) {
 	if h.phase == phaseConfigure {
 		return "", abi.WrongPhase
 	}
+	if field == abi.FieldBodyHash {
+		if h.phase != phaseRequest {
+			return "", abi.WrongPhase
+		}
+		return h.bodyHash()
+	}
 	if field >= abi.FieldResponseStatus {
 		if h.phase != phaseResponse {
 			return "", abi.WrongPhase
@@ -93,6 +100,12 @@ func (h *Host) value(field abi.Field, name string) (string, abi.Condition) {
 		return h.exchange.ofResponse(field, name)
 	}
 	return h.exchange.ofRequest(field, name)
+}
+
+// bodyHash counts the body as held.
+func (h *Host) bodyHash() (string, abi.Condition) {
+	sum := sha256.Sum256(h.exchange.sent.Body)
+	return string(sum[:]), 0
 }
 
 func (x *Exchange) ofRequest(field abi.Field, name string) (string, abi.Condition) {

@@ -27,6 +27,9 @@ type Host struct {
 	Needs      []Need
 	Rejections []Rejection
 	Lines      []string
+	// Verifiers are the specs of declared verifiers, JSON. Tokens are those that Verify knows.
+	Verifiers []string
+	Tokens    map[string]Token
 
 	configuration string
 	phase         phase
@@ -86,6 +89,7 @@ func (h *Host) Reset() {
 		Wall:    time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC),
 		windows: make(map[string]*window),
 		flights: make(map[string]*flight),
+		Tokens:  make(map[string]Token),
 	}
 }
 
@@ -101,7 +105,7 @@ func New(t testing.TB) *Host {
 // Configure gives the filter a configuration, JSON, and calls its export. It returns whether the host
 // would load it; Rejections say why not.
 func (h *Host) Configure(export func() int32, configuration string) bool {
-	h.Policies, h.Needs, h.Rejections = nil, nil, nil
+	h.Policies, h.Needs, h.Rejections, h.Verifiers = nil, nil, nil, nil
 	h.configuration = configuration
 	h.phase = phaseConfigure
 	defer func() { h.phase = phaseNone }()

@@ -27,6 +27,8 @@ type Filter struct {
 //	configure [filter=NAME]                 the configuration, JSON
 //	request [peer=A] [client=A] [route=R] [id=I] [fail=saturated|unavailable|capacity]
 //	                                        a request head, an empty line and the body
+//	token text=T [fail=untrusted|expired|early]
+//	                                        a token that the host knows, with its claims, JSON
 //	property name=FILTER/NAME value=V       what another filter leaves for the next request
 //	response [status=N]                     the header of a response to the last request, on its way back
 //	finish [stored]                         ends the flight that the last request owns
@@ -49,6 +51,9 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "configure":
 		return s.configure(d)
+	case "token":
+		s.token(t, d)
+		return ""
 	case "property":
 		var name, value string
 		d.ScanArgs(t, "name", &name)
@@ -85,6 +90,9 @@ func (s *script) configure(d *datadriven.TestData) string {
 	for i, p := range h.Policies {
 		fmt.Fprintf(&b, "policy %d kind %d %s: %s\n", i, p.Kind, p.Name, p.Spec)
 	}
+	for i, spec := range h.Verifiers {
+		fmt.Fprintf(&b, "verifier %d: %s\n", i, spec)
+	}
 	for _, n := range h.Needs {
 		fmt.Fprintf(&b, "need %d for %q up to %d\n", n.Features, n.Header, n.Cap)
 	}
@@ -97,6 +105,15 @@ func (s *script) configure(d *datadriven.TestData) string {
 		b.WriteString("refused\n")
 	}
 	return b.String()
+}
+
+func (s *script) token(t *testing.T, d *datadriven.TestData) {
+	var text, fail string
+	d.ScanArgs(t, "text", &text)
+	d.MaybeScanArgs(t, "fail", &fail)
+	s.host.Tokens[text] = Token{d.Input, map[string]abi.Condition{
+		"": 0, "untrusted": abi.Untrusted, "expired": abi.Expired, "early": abi.Early,
+	}[fail]}
 }
 
 func (s *script) request(t *testing.T, d *datadriven.TestData) string {

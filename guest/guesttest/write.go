@@ -68,7 +68,7 @@ func (h *Host) write(verb string, field abi.Field, name, value string) abi.Condi
 	case abi.FieldRequestBody:
 		return abi.Invalid
 	}
-	if field < abi.FieldMethod || field > abi.FieldOutcome {
+	if field < abi.FieldMethod || field > abi.FieldBodyHash {
 		return abi.Invalid
 	}
 	return abi.Denied

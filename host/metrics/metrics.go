@@ -17,6 +17,7 @@ import (
 type Metrics struct {
 	registry   *prometheus.Registry
 	filters    filters
+	tokens     tokens
 	decisions  decisions
 	commits    commits
 	requests   requests
@@ -30,6 +31,7 @@ func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.filters.register(m.registry)
+	m.tokens.register(m.registry)
 	m.decisions.register(m.registry)
 	m.commits.register(m.registry)
 	m.requests.register(m.registry)

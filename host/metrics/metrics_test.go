@@ -14,6 +14,7 @@ import (
 
 	"github.com/porchedge/porch/host/edge"
 	"github.com/porchedge/porch/host/edge/upstream"
+	"github.com/porchedge/porch/host/token"
 	"github.com/porchedge/porch/host/wasm"
 	"github.com/porchedge/porch/pool"
 	"github.com/porchedge/porch/store"
@@ -56,6 +57,10 @@ func everything() *Metrics {
 	m.Called("f", "v", "request", time.Millisecond, wasm.CauseNone)
 	m.Called("f", "v", "response", time.Millisecond, wasm.CauseTrap)
 	m.PassedOpen("f")
+	m.Verified("f", token.Good)
+	m.Verified("f", token.Expired)
+	m.KeysChanged("f", true)
+	m.KeysChanged("f", false)
 	m.Served("example.com/v1", 200, time.Millisecond)
 	m.Served("", 0, time.Millisecond)
 	m.Decided(limit, pool.OperationCount, pool.OutcomeAllowed, time.Millisecond)
@@ -81,6 +86,9 @@ func TestValues(t *testing.T) {
 		`porch_filter_instances_bound{filter="f",version="v"}`:                                             "4",
 		`porch_filter_versions{filter="f"}`:                                                                "1",
 		`porch_filter_passed_open_total{filter="f"}`:                                                       "1",
+		`porch_tokens_verified_total{filter="f",outcome="expired"}`:                                        "1",
+		`porch_token_keys_changed_total{filter="f",result="refused"}`:                                      "1",
+		`porch_token_keys_changed_total{filter="f",result="taken"}`:                                        "1",
 		`porch_http_requests_total{route="example.com/v1",status="2xx"}`:                                   "1",
 		`porch_http_requests_total{route="none",status="closed"}`:                                          "1",
 		`porch_http_held_bodies`:                                                                           "6",
@@ -175,10 +183,11 @@ func TestClosedVersion(t *testing.T) {
 func TestHotPathAllocatesNothing(t *testing.T) {
 	m := everything()
 	for name, call := range map[string]func(){
-		"Called":  func() { m.Called("f", "v", "request", time.Millisecond, wasm.CauseNone) },
-		"Served":  func() { m.Served("example.com/v1", 200, time.Millisecond) },
-		"Decided": func() { m.Decided(limit, pool.OperationCount, pool.OutcomeAllowed, time.Millisecond) },
-		"Applied": func() { m.Applied(0, 1) },
+		"Called":   func() { m.Called("f", "v", "request", time.Millisecond, wasm.CauseNone) },
+		"Verified": func() { m.Verified("f", token.Good) },
+		"Served":   func() { m.Served("example.com/v1", 200, time.Millisecond) },
+		"Decided":  func() { m.Decided(limit, pool.OperationCount, pool.OutcomeAllowed, time.Millisecond) },
+		"Applied":  func() { m.Applied(0, 1) },
 	} {
 		if n := testing.AllocsPerRun(100, call); n != 0 {
 			t.Errorf("%s allocates %v times", name, n)

@@ -20,6 +20,8 @@ type declarations struct {
 	policies []policy
 	needs    []Need
 	reasons  []Reason
+	// verifiers have keys in the first instance of a version alone.
+	verifiers []verifier
 	// refused says for each policy that got no handle why.
 	refused []error
 }
@@ -37,7 +39,9 @@ type policy struct {
 func (d *declarations) agrees(other *declarations) bool {
 	return slices.EqualFunc(d.policies, other.policies, func(a, b policy) bool {
 		return a.kind == b.kind && a.name == b.name && bytes.Equal(a.spec, b.spec)
-	}) && slices.Equal(d.needs, other.needs)
+	}) && slices.Equal(d.needs, other.needs) && slices.EqualFunc(d.verifiers, other.verifiers, func(a, b verifier) bool {
+		return bytes.Equal(a.spec, b.spec)
+	})
 }
 
 // policy declares a policy and returns its handle.

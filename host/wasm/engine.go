@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/porchedge/porch/host/token"
 )
 
 // EngineConfig is what NewEngine needs.
@@ -33,6 +35,10 @@ type Observer interface {
 	// Called is called once a call has ended. took is the time the guest ran, without that of the
 	// decisions it asked for; cause is CauseNone after a success. phase is "request" or "response".
 	Called(filter, version, phase string, took time.Duration, cause Cause)
+	// Verified is called once a token was looked at.
+	Verified(filter string, outcome token.Outcome)
+	// KeysChanged is called when a file of keys has changed; taken says whether they are used now.
+	KeysChanged(filter string, taken bool)
 }
 
 const defaultStartLimit = 10 * time.Second

@@ -58,8 +58,10 @@ var (
 	ErrStart = errors.New("cannot be started")
 	// ErrPolicy is returned when a policy that the filter declares is refused.
 	ErrPolicy = errors.New("policy refused")
+	// ErrVerifier is returned when a verifier that the filter declares is refused.
+	ErrVerifier = errors.New("verifier refused")
 	// ErrDiffers is returned when two instances of one version declare different things.
-	ErrDiffers = errors.New("instances declare different policies or needs")
+	ErrDiffers = errors.New("instances declare different policies, needs or verifiers")
 )
 
 // LoadError says in one line why a module was not loaded.

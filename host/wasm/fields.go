@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
 
@@ -36,6 +37,7 @@ var fieldRules = [...]fieldRule{
 	abi.FieldResponseHeader: {named: true, read: phaseResponse, set: phaseExchange, add: phaseExchange, remove: phaseExchange},
 	abi.FieldResponseBody:   {set: phaseRequest},
 	abi.FieldOutcome:        {read: phaseResponse},
+	abi.FieldBodyHash:       {read: phaseRequest},
 }
 
 func ruleOf(field abi.Field) (fieldRule, bool) {
@@ -120,6 +122,8 @@ func (in *instance) value(field abi.Field, name []byte) ([]byte, bool) {
 		return x.Response.Header.Get(name)
 	case abi.FieldOutcome:
 		return in.outcome()
+	case abi.FieldBodyHash:
+		return in.bodyHash()
 	default:
 		return nil, false
 	}
@@ -139,6 +143,18 @@ func (in *instance) outcome() ([]byte, bool) {
 	default:
 		return nil, false
 	}
+}
+
+// bodyHash is the SHA-256 of the request body as the client sent it, where the body is held.
+func (in *instance) bodyHash() ([]byte, bool) {
+	if !in.x.Request.Held {
+		return nil, false
+	}
+	in.pause()
+	sum := sha256.Sum256(in.x.Request.Body)
+	in.resume()
+	in.scratch = append(in.scratch[:0], sum[:]...)
+	return in.scratch, true
 }
 
 // list writes the names of a field, or all values under one name, each behind its length.

@@ -59,6 +59,8 @@ var hostFunctions = []hostFunction{
 	{abi.FuncDigest, []api.ValueType{i32, i32}, resultI32, phaseRequest, (*instance).digest},
 	{abi.FuncClock, []api.ValueType{i32}, []api.ValueType{i64}, phaseAny &^ phaseAnswered, (*instance).clock},
 	{abi.FuncLog, []api.ValueType{i32, i32, i32}, resultI32, phaseAny, (*instance).log},
+	{abi.FuncVerifier, []api.ValueType{i32, i32, i32, i32}, resultI32, phaseConfigure, (*instance).verifier},
+	{abi.FuncVerify, []api.ValueType{i32, i32, i32, i32, i32}, resultI32, phaseRequest, (*instance).verify},
 }
 
 func hostFunctionNamed(name string) *hostFunction {

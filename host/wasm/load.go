@@ -23,6 +23,7 @@ type Spec struct {
 	Memory    int64         // most bytes of an instance's memory, rounded down to pages of 64 KiB
 	Instances int           // most instances
 	Decider   Decider
+	KeyDir    string // where relative paths of key files start
 }
 
 // Load compiles, checks and starts a module. The version that it returns has a few instances ready; its

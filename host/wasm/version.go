@@ -11,6 +11,7 @@ import (
 
 	"github.com/porchedge/porch/abi"
 	"github.com/porchedge/porch/host/exchange"
+	"github.com/porchedge/porch/host/token"
 )
 
 // Version is one module with one configuration of a filter, loaded and ready. Any number of exchanges call
@@ -29,6 +30,9 @@ type Version struct {
 	hasRequest, hasResponse bool
 	// declared is written by the first instance, before there is a second.
 	declared *declarations
+	// keyDir and verifiers belong to the first instance until there is a second, then to Close.
+	keyDir    string
+	verifiers []*token.Verifier
 
 	instances *instances
 	watchdog  *watchdog
@@ -49,6 +53,7 @@ func newVersion(e *Engine, s Spec, compiled *module) *Version {
 		config:      bytes.Clone(s.Config),
 		timeout:     s.Timeout,
 		decider:     s.Decider,
+		keyDir:      s.KeyDir,
 		memoryLimit: uint64(s.Memory) / pageSize * pageSize,
 		memoryLeast: uint64(compiled.ExportedMemories()[abi.ExportMemory].Min()) * pageSize,
 		module:      compiled,
@@ -123,6 +128,9 @@ func (v *Version) Close() error {
 	v.closing.Do(func() {
 		v.instances.close()
 		v.watchdog.close()
+		for _, t := range v.verifiers {
+			t.Close()
+		}
 		v.closeErr = v.engine.modules.release(v.module)
 	})
 	return v.closeErr

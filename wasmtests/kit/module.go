@@ -48,6 +48,9 @@ var Signatures = map[string]Signature{
 	abi.FuncDigest:  {[]Type{I32, I32}, []Type{I32}},
 	abi.FuncClock:   {[]Type{I32}, []Type{I64}},
 	abi.FuncLog:     {[]Type{I32, I32, I32}, []Type{I32}},
+
+	abi.FuncVerifier: {[]Type{I32, I32, I32, I32}, []Type{I32}},
+	abi.FuncVerify:   {[]Type{I32, I32, I32, I32, I32}, []Type{I32}},
 }
 
 // Module assembles a WebAssembly module. The zero value is an empty one. Imports come before functions.

@@ -55,6 +55,12 @@ func hostClock(kind uint32) int64
 //go:wasmimport porch_v1 log
 func hostLog(level, textPtr, textLen uint32) int32
 
+//go:wasmimport porch_v1 verifier
+func hostVerifier(atPtr, atLen, specPtr, specLen uint32) int32
+
+//go:wasmimport porch_v1 verify
+func hostVerify(verifier, tokenPtr, tokenLen, bufPtr, bufCap uint32) int32
+
 //go:wasmimport wasi_snapshot_preview1 random_get
 func wasiRandom(bufPtr, bufLen uint32) int32
 
@@ -89,6 +95,10 @@ func raw(function string, n []uint32) int64 {
 		return hostClock(n[0])
 	case "log":
 		return int64(hostLog(n[0], n[1], n[2]))
+	case "verifier":
+		return int64(hostVerifier(n[0], n[1], n[2], n[3]))
+	case "verify":
+		return int64(hostVerify(n[0], n[1], n[2], n[3], n[4]))
 	}
 	panic("probe: no function " + function)
 }

@@ -46,6 +46,10 @@ var commands = map[string]func(words []string) string{
 	"clock": func(w []string) string { return result(call("clock", int32(number(w[0])))) },
 	// log LEVEL TEXT
 	"log": func(w []string) string { return result(call("log", int32(number(w[0])), w[1])) },
+	// verifier AT SPEC
+	"verifier": func(w []string) string { return result(call("verifier", w[0], w[1])) },
+	// verify VERIFIER TOKEN SIZE
+	"verify": func(w []string) string { return fill("verify", int32(number(w[0])), w[1], int(number(w[2]))) },
 	// raw FUNCTION NUMBER…
 	"raw": func(w []string) string {
 		var n []uint32

@@ -36,6 +36,8 @@ type Host interface {
 	Digest(parts int32, out *[abi.DigestSize]byte) int32
 	Clock(kind int32) int64
 	Log(level int32, text string) int32
+	Verifier(at, spec string) int32
+	Verify(verifier int32, token, buf []byte) int32
 }
 
 // Current is the host that a filter runs against in a native build.

@@ -41,3 +41,7 @@ func Digest(parts int32, out *[abi.DigestSize]byte) int32 { return Current.Diges
 func Clock(kind int32) int64 { return Current.Clock(kind) }
 
 func Log(level int32, text string) int32 { return Current.Log(level, text) }
+
+func Verifier(at, spec string) int32 { return Current.Verifier(at, spec) }
+
+func Verify(verifier int32, token, buf []byte) int32 { return Current.Verify(verifier, token, buf) }

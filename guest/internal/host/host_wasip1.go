@@ -65,6 +65,14 @@ func Clock(kind int32) int64
 //go:noescape
 func Log(level int32, text string) int32
 
+//go:wasmimport porch_v1 verifier
+//go:noescape
+func Verifier(at, spec string) int32
+
+//go:wasmimport porch_v1 verify
+//go:noescape
+func verify(verifier int32, token unsafe.Pointer, size uint32, buf unsafe.Pointer, capacity uint32) int32
+
 func Get(field abi.Field, name string, buf []byte) int32 {
 	return get(int32(field), name, unsafe.Pointer(unsafe.SliceData(buf)), uint32(len(buf)))
 }
@@ -110,4 +118,9 @@ func Begin(policy int32, key []byte, digest *[abi.DigestSize]byte) int32 {
 
 func Digest(parts int32, out *[abi.DigestSize]byte) int32 {
 	return digest(parts, unsafe.Pointer(out))
+}
+
+func Verify(verifier int32, token, buf []byte) int32 {
+	return verify(verifier, unsafe.Pointer(unsafe.SliceData(token)), uint32(len(token)),
+		unsafe.Pointer(unsafe.SliceData(buf)), uint32(len(buf)))
 }
