@@ -26,10 +26,17 @@ func TestRequestsDoNotAllocate(t *testing.T) {
 		{"idempotency", `{}`, guesttest.Request{
 			Method: "POST", Header: []guesttest.Field{{Name: "Idempotency-Key", Value: `"8e03978e"`}},
 		}},
+		{"jwt", `{"algorithms": ["HS256"], "key": {"env": "K"}, "issuer": "i", "audience": "a", "body_hash": "bh", "remove": true}`, guesttest.Request{
+			Header: []guesttest.Field{{Name: "Authorization", Value: "Bearer good"}},
+		}},
+		{"jwt", `{"algorithms": ["HS256"], "key": {"env": "K"}, "issuer": "i", "audience": "a"}`, guesttest.Request{}},
 	} {
 		m := instantiate(t, test.name, wazero.NewRuntimeConfigCompiler())
 		if !m.Configure(m.exports.Configure, test.configuration) {
 			t.Fatal(m.Rejections)
+		}
+		m.Tokens["good"] = guesttest.Token{
+			Claims: `{"sub":"u-1","tenant_id":"t-1","bh":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}`,
 		}
 		m.Request(m.exports.Request, test.request)
 		before := m.memory.Size()

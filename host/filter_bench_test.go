@@ -2,6 +2,9 @@ package host
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -21,6 +24,11 @@ var filterCalls = map[string][]filterCall{
 	"ratelimit": {
 		{name: "allowed", config: `{"limit": 9007199254740992, "window": "1h", "durability": "none"}`},
 		{name: "refused", config: `{"limit": 1, "window": "1h", "durability": "none"}`},
+	},
+	"jwt": {
+		{name: "good", config: benchTokens, header: [2]string{"Authorization", "Bearer " + benchToken()}},
+		{name: "refused", config: benchTokens, header: [2]string{"Authorization", "Bearer " + benchToken()[1:]}},
+		{name: "without a token", config: benchTokens},
 	},
 	"idempotency": {
 		{name: "without a key", config: `{}`},
@@ -45,6 +53,7 @@ func TestEveryFilterHasABenchmark(t *testing.T) {
 // BenchmarkFilter is a whole turn of each filter of Porch, with its limits of time and memory on, over a real
 // pool and a real store.
 func BenchmarkFilter(b *testing.B) {
+	b.Setenv(benchVariable, benchSecret)
 	log := slog.New(slog.DiscardHandler)
 	engine, err := wasm.NewEngine(wasm.EngineConfig{CacheDir: os.Getenv("PORCH_TEST_CACHE"), Logger: log})
 	if err != nil {
@@ -119,3 +128,19 @@ func (c *filterCall) run(b *testing.B, v *wasm.Version) {
 }
 
 var benchAuthority, benchPath = []byte("example.com"), []byte("/orders")
+
+const (
+	benchVariable = "PORCH_BENCH_SECRET"
+	benchSecret   = "a secret of more than 32 bytes, of benchmarks alone"
+	benchTokens   = `{"algorithms": ["HS256"], "key": {"env": "` + benchVariable + `"}, "issuer": "i", "audience": "a"}`
+)
+
+// benchToken is a token that is good until the year 9999.
+func benchToken() string {
+	part := base64.RawURLEncoding.EncodeToString
+	text := part([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." +
+		part([]byte(`{"iss":"i","aud":"a","exp":253402300799,"sub":"u-1","tenant_id":"t-1","plan":"gold"}`))
+	mac := hmac.New(sha256.New, []byte(benchSecret))
+	mac.Write([]byte(text))
+	return text + "." + part(mac.Sum(nil))
+}

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/porchedge/porch/abi"
+	"github.com/porchedge/porch/filters"
 	"github.com/porchedge/porch/host/config"
 	"github.com/porchedge/porch/wasmtests/kit"
 )
@@ -333,7 +334,7 @@ func TestRefusedStart(t *testing.T) {
 		},
 		"unknown built-in": {
 			strings.Replace(oneFilter, "mark.wasm", "builtin:ratelimt", 1),
-			"DIR/porch.yaml:5:28: filters.mark: module builtin:ratelimt: no such filter, allowed: idempotency, ratelimit",
+			"DIR/porch.yaml:5:28: filters.mark: module builtin:ratelimt: no such filter, allowed: " + strings.Join(filters.Names(), ", "),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
