@@ -71,6 +71,23 @@ func (p *Pool) free(c *call) {
 // ask pushes new work and waits for the answer, at most the time that shards have. Without an error the
 // call is the caller's to free; with one it is gone.
 func (p *Pool) ask(s *shard, c *call) error {
+	err := p.askOnce(s, c)
+	if err != ErrCapacity {
+		return err
+	}
+	if p.makeRoom(c.op.Rule) {
+		c.err = nil
+		c.state.Store(callOpen)
+		if err = p.askOnce(s, c); err != ErrCapacity {
+			return err
+		}
+	}
+	p.free(c)
+	return err
+}
+
+// askOnce is ask, but that after ErrCapacity the call is still the caller's.
+func (p *Pool) askOnce(s *shard, c *call) error {
 	c.bounded = true
 	if err := s.inbox.push(c); err != nil {
 		p.free(c)
@@ -80,7 +97,9 @@ func (p *Pool) ask(s *shard, c *call) error {
 		return err
 	}
 	if err := c.err; err != nil {
-		p.free(c)
+		if err != ErrCapacity {
+			p.free(c)
+		}
 		return err
 	}
 	return nil

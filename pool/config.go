@@ -16,14 +16,18 @@ type Config struct {
 	AnswerWithin time.Duration
 	// CloseWithin is how long Close waits for open flights; 5 s by default.
 	CloseWithin time.Duration
-	Logger      *slog.Logger
-	Observer    Observer // none if nil
+	// MaxKeys is how many rows a policy may have that does not say; 1,000,000 by default.
+	MaxKeys  int64
+	Janitor  JanitorConfig
+	Logger   *slog.Logger
+	Observer Observer // none if nil
 }
 
 const (
 	defaultMailbox      = 1024
 	defaultAnswerWithin = time.Second
 	defaultCloseWithin  = 5 * time.Second
+	defaultMaxKeys      = 1_000_000
 )
 
 func (c Config) withDefaults() Config {
@@ -39,6 +43,10 @@ func (c Config) withDefaults() Config {
 	if c.CloseWithin <= 0 {
 		c.CloseWithin = defaultCloseWithin
 	}
+	if c.MaxKeys <= 0 {
+		c.MaxKeys = defaultMaxKeys
+	}
+	c.Janitor = c.Janitor.withDefaults()
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

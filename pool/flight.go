@@ -8,6 +8,7 @@ type flight struct {
 	digest  [store.DigestSize]byte
 	owner   *Claim
 	waiters line
+	placed  bool // a place for its row is taken
 }
 
 // grant is what a waiter gets.
@@ -23,6 +24,7 @@ type grant struct {
 func (s *shard) begin(c *call) {
 	claim := c.claim
 	f := s.flights[c.op.Key]
+	placed := c.op.Placed
 	switch {
 	case f != nil && f.digest != c.op.Digest:
 		claim.state = Mismatch
@@ -51,8 +53,12 @@ func (s *shard) begin(c *call) {
 		c.err = ErrSaturated
 	default:
 		claim.state = Execute
-		claim.flight = &flight{digest: c.op.Digest, owner: claim}
+		claim.flight = &flight{digest: c.op.Digest, owner: claim, placed: placed}
 		s.flights[c.op.Key] = claim.flight
+		placed = false
+	}
+	if placed {
+		s.vacate(claim.policy)
 	}
 	s.reply(c)
 }
@@ -65,6 +71,9 @@ func (s *shard) complete(c *call) {
 	if f := claim.flight; f != nil {
 		delete(s.flights, claim.key)
 		claim.flight = nil
+		if f.placed && c.err != nil {
+			s.vacate(claim.policy)
+		}
 		s.dismiss(f, grant{
 			state: Replay, record: c.op.Record, oversize: c.op.Oversize, ticket: c.op.Ticket, err: c.err,
 		})
@@ -88,11 +97,21 @@ func (s *shard) leave(claim *Claim) {
 	next := f.waiters.pop()
 	if next == nil {
 		delete(s.flights, claim.key)
+		if f.placed {
+			s.vacate(claim.policy)
+		}
 		return
 	}
 	s.waiters--
 	f.owner = next
 	next.granted <- grant{state: Execute}
+}
+
+// vacate gives back the place for a row that will not come.
+func (s *shard) vacate(policy *Policy) {
+	s.forget(callStore, func(c *call) {
+		c.op = store.Op{Kind: store.OpVacate, Rule: &policy.rule}
+	})
 }
 
 // dismiss sends all waiters of a flight away with the same grant.

@@ -27,6 +27,7 @@ func (p *Pool) Guard(filter, name string, spec GuardSpec) (*Policy, error) {
 		return nil, err
 	}
 	policy := p.declare(filter, name, KindGuard)
+	policy.bound(spec.MaxKeys)
 	policy.rule.TTL = spec.TTL
 	return policy, nil
 }

@@ -107,6 +107,7 @@ func (p *Pool) Limit(filter, name string, spec LimitSpec) (*Policy, error) {
 		return nil, err
 	}
 	policy := p.declare(filter, name, KindLimit)
+	policy.bound(spec.MaxKeys)
 	policy.limit = spec.Limit
 	policy.rule.Algorithm = store.AlgorithmFixedWindow
 	policy.rule.Window = spec.Window
@@ -120,6 +121,7 @@ func (p *Pool) Once(filter, name string, spec OnceSpec) (*Policy, error) {
 		return nil, err
 	}
 	policy := p.declare(filter, name, KindOnce)
+	policy.bound(spec.MaxKeys)
 	policy.maxWait = spec.MaxWait
 	policy.waiters = spec.MaxWaiters
 	policy.refuses = spec.RefuseUnknown
@@ -133,7 +135,14 @@ func (p *Pool) declare(filter, name string, kind Kind) *Policy {
 		name:     filter + "/" + name,
 		kind:     kind,
 		identity: identity,
-		rule:     store.Rule{Policy: p.store.Policy(identity)},
+		rule:     store.Rule{Policy: p.store.Policy(identity), MaxKeys: p.cfg.MaxKeys},
+	}
+}
+
+// bound has the policy have as many rows as its spec says, if it says.
+func (p *Policy) bound(maxKeys int64) {
+	if maxKeys > 0 {
+		p.rule.MaxKeys = maxKeys
 	}
 }
 

@@ -43,6 +43,9 @@ type Pool struct {
 	calls  sync.Pool // *call
 	plans  sync.Pool // *plan
 
+	janitor *janitor
+	expired atomic.Uint64 // rows that the janitor had deleted
+
 	closed atomic.Bool
 	closer sync.Once
 	ended  sync.WaitGroup // the shards' goroutines
@@ -64,6 +67,9 @@ func Open(cfg Config) (*Pool, error) {
 		// Stops when Close has its mailbox stop, once the second queue is empty.
 		p.ended.Go(s.run)
 	}
+	p.janitor = newJanitor(p)
+	// Stops when Close closes it.
+	go p.janitor.run()
 	return p, nil
 }
 
@@ -72,6 +78,7 @@ func Open(cfg Config) (*Pool, error) {
 func (p *Pool) Close() error {
 	p.closer.Do(func() {
 		p.closed.Store(true)
+		p.janitor.close()
 		limit := time.NewTimer(p.cfg.CloseWithin)
 		defer limit.Stop()
 		for _, s := range p.shards {

@@ -94,6 +94,9 @@ func (s *shard) prepare(c *call) {
 	if c.kind == callBegin {
 		c.asks = s.flights[c.op.Key] == nil // a flight answers for its key
 	}
+	if c.claim != nil && c.claim.flight != nil && (c.op.Kind == store.OpPut || c.op.Kind == store.OpStart) {
+		c.op.Placed = c.claim.flight.placed
+	}
 	if c.asks {
 		s.ops = append(s.ops, &c.op)
 	}
@@ -134,6 +137,9 @@ func (s *shard) settle(c *call) {
 	case c.op.Kind == store.OpConfirm, c.op.Kind == store.OpCancel:
 		s.again = append(s.again, s.parked[key]...)
 		delete(s.parked, key)
+	}
+	if c.op.Kind == store.OpStart && c.op.Outcome == store.Done && c.claim.flight != nil {
+		c.claim.flight.placed = false
 	}
 	c.err = outcomeError(c.op.Outcome)
 	s.reply(c)

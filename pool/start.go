@@ -13,6 +13,7 @@ func (c *Claim) Start(tickets *Tickets) error {
 		return nil
 	}
 	call := c.shard.pool.newCall(callStore)
+	call.claim = c
 	call.op = store.Op{Kind: store.OpStart, Key: c.key, Rule: &c.policy.rule, Digest: c.digest}
 	if err := c.end(call, tickets); err != nil {
 		return err
@@ -42,6 +43,11 @@ func (s *shard) forgotten(c *call) {
 	if c.err != nil {
 		s.abandon(c.claim)
 	} else {
+		if f := c.claim.flight; f != nil {
+			f.placed = c.op.Placed
+		} else if c.op.Placed {
+			s.vacate(c.claim.policy)
+		}
 		s.leave(c.claim)
 	}
 	s.reply(c)

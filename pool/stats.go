@@ -2,7 +2,8 @@ package pool
 
 // Stats is a moment of the pool.
 type Stats struct {
-	Shards []ShardStats
+	Shards  []ShardStats
+	Expired uint64 // rows whose space the janitor has given back, since Open
 }
 
 // ShardStats is a moment of one shard.
@@ -15,7 +16,7 @@ type ShardStats struct {
 
 // Stats is a moment of the pool.
 func (p *Pool) Stats() Stats {
-	s := Stats{Shards: make([]ShardStats, len(p.shards))}
+	s := Stats{Shards: make([]ShardStats, len(p.shards)), Expired: p.expired.Load()}
 	for i, shard := range p.shards {
 		s.Shards[i] = ShardStats{
 			Mailbox: shard.inbox.depth(),

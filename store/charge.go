@@ -35,7 +35,7 @@ func (s *shard) placeVolatile(op *Op) int32 {
 	}
 	bound := max(1, s.store.cfg.VolatileRows/len(s.store.shards))
 	if s.volatile.len() >= bound {
-		s.volatile.reclaim(s.now.Store, reclaimSteps)
+		s.reclaim(reclaimSteps)
 	}
 	if s.volatile.len() >= bound {
 		op.Outcome = Full
@@ -54,6 +54,7 @@ func (s *shard) charge(op *Op, t *counters, i int32) {
 	switch op.Kind {
 	case OpCancel:
 		c.held -= op.Cost
+		s.vacate(c)
 		op.Outcome = Done
 		return
 	case OpConfirm:
@@ -73,6 +74,10 @@ func (s *shard) charge(op *Op, t *counters, i int32) {
 		op.Outcome = Contended
 		return
 	}
+	if op.Kind != OpPeek && !s.occupy(c, op.Rule) {
+		op.Outcome = Full
+		return
+	}
 	op.Outcome = Allowed
 	switch op.Kind {
 	case OpHold:
@@ -80,10 +85,33 @@ func (s *shard) charge(op *Op, t *counters, i int32) {
 	case OpCharge, OpConfirm:
 		c.row = row
 		c.algorithm, c.durability = op.Rule.Algorithm, op.Rule.Durability
-		if op.Rule.Durability != None && !c.touched {
-			c.touched = true
-			s.written = append(s.written, i)
+		if op.Rule.Durability != None {
+			s.touch(i)
 		}
+	}
+}
+
+// touch has the batch write the counter at place i.
+func (s *shard) touch(i int32) {
+	if c := &s.counters.slots[i]; !c.touched {
+		c.touched = true
+		s.written = append(s.written, i)
+	}
+}
+
+// occupy takes a place among the policy's rows for a counter that has none.
+func (s *shard) occupy(c *counter, rule *Rule) bool {
+	if !c.counted {
+		c.counted = s.store.capacity.of(rule.Policy).take(rule.MaxKeys)
+	}
+	return c.counted
+}
+
+// vacate gives the place of a counter back that room was set aside in, and nothing was taken from.
+func (s *shard) vacate(c *counter) {
+	if c.counted && c.held == 0 && c.row == (Row{}) {
+		c.counted = false
+		s.store.capacity.of(c.policy).give()
 	}
 }
 
@@ -92,4 +120,14 @@ func (s *shard) roomBeside(c *counter, op *Op, ask Charge) bool {
 	ask.Cost += c.held
 	_, verdict := op.Rule.Algorithm.decide(c.row, ask, s.now.Store)
 	return verdict.Allowed
+}
+
+// reclaim drops counters of durability none whose time is over. It looks at the next steps of them, and
+// returns how many it has dropped.
+func (s *shard) reclaim(steps int) int {
+	return s.volatile.reclaim(s.now.Store, steps, func(c *counter) {
+		if c.counted {
+			s.store.capacity.of(c.policy).give()
+		}
+	})
 }

@@ -22,6 +22,17 @@ type commit struct {
 	born      time.Duration // first decision, by clock.Monotonic
 	urgent    bool          // somebody waits for it
 	settled   bool
+	// tallies are of the policies that it adds rows to or deletes some of.
+	tallies map[PolicyID]*tally
+}
+
+// count notes that c adds rows of a policy, or deletes some.
+func (c *commit) count(policy PolicyID, t *tally, rows int64) {
+	t.stored += rows
+	if c.tallies == nil {
+		c.tallies = map[PolicyID]*tally{}
+	}
+	c.tallies[policy] = t
 }
 
 // committer merges the writes of all shards and makes them durable, one commit after another: while one is
@@ -40,6 +51,8 @@ type committer struct {
 		stopping  bool
 		last      bool // the commit under way is the last one
 		dead      bool // the gathering commit is settled, and never sealed
+		// below is the first bucket of the expiry index that entries may still be added to.
+		below uint64
 	}
 }
 
@@ -169,6 +182,9 @@ func (k *committer) seal() (c *commit, wait time.Duration) {
 		since = now
 	}
 	k.store.health.since.Store(int64(since))
+	for policy, t := range c.tallies {
+		c.batch.Set(countName(policy), appendCount(nil, t.stored), nil)
+	}
 	k.mu.underway = c
 	k.mu.gathering = k.next(c.number + 1)
 	return c, 0
@@ -219,6 +235,30 @@ func (k *committer) commit(c *commit) {
 		c.Settle(nil)
 	}
 	k.store.cfg.Observer.Committed(done)
+}
+
+// passBelow has no entry added below a bucket of the expiry index any more. Those that were are on disk once
+// the commit whose number it returns is durable.
+func (k *committer) passBelow(bucket uint64) (number uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mu.below = max(k.mu.below, bucket)
+	if k.mu.gathering.batch.Empty() {
+		return k.mu.gathering.number - 1
+	}
+	return k.mu.gathering.number
+}
+
+// forgetBelow deletes the entries of the expiry index below a bucket.
+func (k *committer) forgetBelow(bucket uint64) {
+	k.mu.Lock()
+	c := k.mu.gathering
+	if c.batch.Empty() {
+		c.born = clock.Monotonic()
+	}
+	c.batch.DeleteRange([]byte{tableExpiry}, bucketStart(bucket), nil)
+	k.mu.Unlock()
+	k.call()
 }
 
 // fail settles every open ticket with the reason why none will be durable.

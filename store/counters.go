@@ -17,6 +17,7 @@ type counter struct {
 	durability Durability // of the newest write
 	onDisk     bool       // the row exists, its index entry too
 	touched    bool       // changed by the batch at hand
+	counted    bool       // it has a place among its policy's rows
 	used       bool       // the slot holds a counter
 
 	newer, older int32 // neighbours in the order of use; older is the next free slot in a free one
@@ -60,7 +61,7 @@ func (t *counters) add(key RowKey, policy PolicyID, row Row, onDisk bool) int32 
 		i = int32(len(t.slots))
 		t.slots = append(t.slots, counter{})
 	}
-	t.slots[i] = counter{key: key, policy: policy, row: row, onDisk: onDisk, used: true}
+	t.slots[i] = counter{key: key, policy: policy, row: row, onDisk: onDisk, counted: onDisk, used: true}
 	t.places[key] = i
 	t.link(i)
 	return i
@@ -118,13 +119,17 @@ func (t *counters) shrink(keep int, durable uint64) {
 	}
 }
 
-// reclaim looks at the next steps slots, round and round, and drops counters whose time is over.
-func (t *counters) reclaim(now time.Duration, steps int) {
+// reclaim looks at the next steps slots, round and round, and drops counters whose time is over, after it
+// has told. It returns how many.
+func (t *counters) reclaim(now time.Duration, steps int, tell func(*counter)) (dropped int) {
 	for range min(steps, len(t.slots)) {
 		t.cursor = (t.cursor + 1) % len(t.slots)
 		c := &t.slots[t.cursor]
 		if c.used && !c.touched && c.held == 0 && now >= c.row.End {
+			tell(c)
 			t.remove(int32(t.cursor))
+			dropped++
 		}
 	}
+	return dropped
 }

@@ -26,8 +26,9 @@ const (
 
 // header is what a store says of itself before any row is read.
 type header struct {
-	secret []byte
-	clock  *clock.Clock
+	secret   []byte
+	clock    *clock.Clock
+	capacity *capacity
 }
 
 // openDatabase opens or makes the database in dir. An existing one is read without a change to the disk
@@ -91,8 +92,11 @@ func inspect(dir *directory, cfg Config, h *health) (head header, err error) {
 	if len(format) < 4 {
 		return header{}, foreignUnlessEmpty(db, dir.path)
 	}
-	if binary.LittleEndian.Uint32(format) > formatVersion {
+	switch version := binary.LittleEndian.Uint32(format); {
+	case version > formatVersion:
 		return header{}, fmt.Errorf("%w: %s", ErrNewer, dir.path)
+	case version < formatVersion:
+		return header{}, fmt.Errorf("%w: %s", ErrOlder, dir.path)
 	}
 	if head.secret, err = read(db, keySecret); err != nil {
 		return header{}, err
@@ -108,7 +112,10 @@ func inspect(dir *directory, cfg Config, h *health) (head header, err error) {
 	if err != nil {
 		return header{}, err
 	}
-	head.clock, err = clock.Resume(cfg.Clock, last)
+	if head.clock, err = clock.Resume(cfg.Clock, last); err != nil {
+		return header{}, err
+	}
+	head.capacity, err = readCapacity(db)
 	return head, err
 }
 
@@ -158,5 +165,5 @@ func initialise(db *pebble.DB, cfg Config) (header, error) {
 	if err := b.Commit(pebble.Sync); err != nil {
 		return header{}, fmt.Errorf("store: write the header: %w", err)
 	}
-	return header{secret: secret, clock: c}, nil
+	return header{secret: secret, clock: c, capacity: newCapacity()}, nil
 }

@@ -22,6 +22,9 @@ type Embedded struct {
 	commit *committer
 	shards []*shard
 
+	capacity *capacity
+	sweeper  sweeper
+
 	closing sync.Once
 	closed  error
 }
@@ -41,7 +44,8 @@ func Open(cfg Config) (*Embedded, error) {
 	if err != nil {
 		return nil, errors.Join(err, dir.undo())
 	}
-	e := &Embedded{cfg: cfg, dir: dir, db: db, clock: head.clock, keys: newKeyer(head.secret), health: health}
+	e := &Embedded{cfg: cfg, dir: dir, db: db, clock: head.clock, keys: newKeyer(head.secret), health: health,
+		capacity: head.capacity}
 	e.commit = newCommitter(e)
 	for range cfg.Shards {
 		e.shards = append(e.shards, newShard(e))

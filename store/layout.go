@@ -13,9 +13,10 @@ import (
 //	format 1  counters (layout 1), responses (layout 1), expiry index, clock row (layout 1)
 //	          later: reservations (layout 1), flag 2 of responses: whoever does not know it finds a record that
 //	          cannot be read, and refuses
+//	format 2  counts of rows by policy (layout 1); buckets of the expiry index are 1 s wide, not 10 s
 
 // formatVersion is raised whenever a reader of the former one could misread what is written.
-const formatVersion = 1
+const formatVersion = 2
 
 // Tables: the first byte of a key.
 const (
@@ -24,6 +25,7 @@ const (
 	tableResponse = 'r' // by row key
 	tableReserved = 'v' // by row key
 	tableExpiry   = 'x' // bucket, policy, row key; the value is the row's table
+	tableCount    = 'n' // by policy: how many rows it has in the other tables
 )
 
 // Rows of the meta table.
@@ -42,17 +44,19 @@ const (
 	counterSize = 32
 	headSize    = 48 // of a response, before its record
 	reserveSize = 24
+	countSize   = 9
 	clockSize   = 26 // before the name of the boot
 )
 
 // expiryBucket is the width of a bucket of the expiry index in store time.
-const expiryBucket = 10 * time.Second
+const expiryBucket = time.Second
 
 const (
 	counterLayout  = 1
 	responseLayout = 1
 	reserveLayout  = 1
 	clockLayout    = 1
+	countLayout    = 1
 
 	flagOversize = 1 << 0
 	flagStarted  = 1 << 1
@@ -64,13 +68,47 @@ func putRowName(b []byte, table byte, key RowKey) {
 	copy(b[1:], key[:])
 }
 
-// putIndex writes the key of the expiry index entry of a row that expires at the given store time. Big
-// endian, so that entries lie in the order of their buckets.
-func putIndex(b []byte, expires time.Duration, policy PolicyID, key RowKey) {
+// putIndex writes the key of the entry of a row in a bucket of the expiry index. Big endian, so that entries
+// lie in the order of their buckets.
+func putIndex(b []byte, bucket uint64, policy PolicyID, key RowKey) {
 	b[0] = tableExpiry
-	binary.BigEndian.PutUint64(b[1:], uint64(expires/expiryBucket))
+	binary.BigEndian.PutUint64(b[1:], bucket)
 	copy(b[9:], policy[:])
 	copy(b[9+len(policy):], key[:])
+}
+
+// bucketStart is where a bucket of the expiry index begins.
+func bucketStart(bucket uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{tableExpiry}, bucket)
+}
+
+func getIndex(name, value []byte) (e Entry, bucket uint64, err error) {
+	if len(name) != indexSize || len(value) != 1 {
+		return e, 0, fmt.Errorf("%w: index entry of %d bytes", ErrCorrupt, len(name))
+	}
+	copy(e.Policy[:], name[9:])
+	copy(e.Key[:], name[9+len(e.Policy):])
+	e.table = value[0]
+	return e, binary.BigEndian.Uint64(name[1:]), nil
+}
+
+// countName is the key of the row that counts a policy's rows.
+func countName(policy PolicyID) []byte { return append([]byte{tableCount}, policy[:]...) }
+
+// appendCount appends a count, little endian:
+//
+//	offset 0   u8   layout 1
+//	offset 1   i64  rows
+func appendCount(b []byte, rows int64) []byte {
+	return binary.LittleEndian.AppendUint64(append(b, countLayout), uint64(rows))
+}
+
+func getCount(name, value []byte) (policy PolicyID, rows int64, err error) {
+	if len(name) != 1+len(policy) || len(value) != countSize || value[0] != countLayout {
+		return policy, 0, fmt.Errorf("%w: count of %d bytes", ErrCorrupt, len(value))
+	}
+	copy(policy[:], name[1:])
+	return policy, int64(binary.LittleEndian.Uint64(value[1:])), nil
 }
 
 // putCounter writes a counter, little endian:
@@ -133,9 +171,17 @@ func putResponse(b []byte, r *response) {
 }
 
 // getResponse copies what it keeps of b.
-func getResponse(b []byte) (*response, error) {
+// checkResponse says whether b can be a response.
+func checkResponse(b []byte) error {
 	if len(b) < headSize || b[0] != responseLayout {
-		return nil, fmt.Errorf("%w: response of %d bytes", ErrCorrupt, len(b))
+		return fmt.Errorf("%w: response of %d bytes", ErrCorrupt, len(b))
+	}
+	return nil
+}
+
+func getResponse(b []byte) (*response, error) {
+	if err := checkResponse(b); err != nil {
+		return nil, err
 	}
 	r := &response{
 		expires:  time.Duration(binary.LittleEndian.Uint64(b[8:])),

@@ -17,7 +17,7 @@ func TestGoldenBytes(t *testing.T) {
 	name := make([]byte, rowNameSize)
 	putRowName(name, tableCounter, key("0123456789abcdef"))
 	index := make([]byte, indexSize)
-	putIndex(index, 25*time.Second, PolicyID{1, 2, 3, 4, 5, 6, 7, 8}, key("0123456789abcdef"))
+	putIndex(index, 2, PolicyID{1, 2, 3, 4, 5, 6, 7, 8}, key("0123456789abcdef"))
 	r := &response{digest: [DigestSize]byte{0xaa, 31: 0xbb}, expires: 0x0708, record: []byte("hi")}
 	stored := make([]byte, headSize+2)
 	putResponse(stored, r)

@@ -27,8 +27,14 @@ const (
 	OpUnreserve
 	// OpStart stores that a request with the digest is about to run, in the place of its response.
 	OpStart
-	// OpForget removes what OpStart has stored, and nothing else.
+	// OpForget removes what OpStart has stored, and nothing else. The row's place stays taken.
 	OpForget
+	// OpVacate gives back the place that an OpLookup has taken.
+	OpVacate
+	// OpExpire deletes a row whose time is over: see Entry.
+	OpExpire
+	// OpSweep drops counters of durability none whose time is over, a bounded number of those of the shard.
+	OpSweep
 )
 
 // isNew says whether the operation is new work: it may be refused while the disk stalls. The others end
@@ -49,7 +55,7 @@ type Outcome uint8
 const (
 	// Unavailable: the store cannot take decisions. Nothing was decided.
 	Unavailable Outcome = iota
-	// Full: there is no room for one more row. Nothing was decided.
+	// Full: there is no room for one more row of the policy. Nothing was decided.
 	Full
 	// Allowed: there was room; it was taken, or set aside by OpHold. Verdict holds.
 	Allowed
@@ -57,13 +63,14 @@ const (
 	Refused
 	// Contended: only what others have set aside stands in the way. Ask again once it is settled.
 	Contended
-	// Absent: no response is stored.
+	// Absent: nothing is stored. OpLookup has taken a place for the row to come.
 	Absent
 	// Found: Record or Oversize is the stored response, to a request with the same digest.
 	Found
 	// Differs: a response to a request with another digest is stored.
 	Differs
-	// Done: OpCancel, OpPut, OpUnreserve, OpStart or OpForget was done.
+	// Done: OpCancel, OpPut, OpUnreserve, OpStart, OpForget or OpVacate was done, or OpExpire or OpSweep has
+	// deleted something.
 	Done
 	// Started: a request with the same digest was started, and nobody has told how it ended.
 	Started
@@ -71,6 +78,8 @@ const (
 	Reserved
 	// Taken: the key was reserved before.
 	Taken
+	// Alive: the row that OpExpire was to delete lives on.
+	Alive
 )
 
 // Op is one operation of a batch, and its result.
@@ -88,6 +97,9 @@ type Op struct {
 	Oversize bool
 	// Token names a reservation: the result of OpReserve, which OpUnreserve is given. It is never 0.
 	Token uint64
+	// Placed says that a place for the row is taken: the result of OpLookup and OpForget, which OpStart or
+	// OpPut is given, or else OpVacate.
+	Placed bool
 
 	Outcome Outcome
 	Verdict Verdict
@@ -96,7 +108,8 @@ type Op struct {
 	// Ticket is what the result rests on; nil if it is durable already, or the rule does not ask for it.
 	Ticket *Ticket
 
-	row int32 // the counter's place in its table while the batch is applied
+	row   int32 // the counter's place in its table while the batch is applied
+	table byte  // of OpExpire
 }
 
 // Rule is what a policy asks of its rows. It is immutable.
@@ -106,4 +119,5 @@ type Rule struct {
 	Window     time.Duration // of AlgorithmFixedWindow
 	TTL        time.Duration // of responses and reservations
 	Durability Durability
+	MaxKeys    int64 // rows present at once; no bound if 0
 }

@@ -8,30 +8,14 @@ import (
 
 // lookup finds the response under the key of op, in memory or on disk.
 func (s *shard) lookup(op *Op) {
-	h := s.responses.find(op.Key)
-	if h == nil {
-		putRowName(s.name[:], tableResponse, op.Key)
-		value, closer, err := s.store.db.Get(s.name[:])
-		if errors.Is(err, pebble.ErrNotFound) {
-			op.Outcome = Absent
-			return
-		}
-		if err != nil {
-			s.unreadable(op, err)
-			return
-		}
-		r, err := getResponse(value)
-		closer.Close()
-		if err != nil {
-			s.unreadable(op, err)
-			return
-		}
-		h = &hot{key: op.Key, response: r}
-		s.responses.put(h)
-	}
+	h, ok := s.stored(op)
 	switch {
-	case h.gone, s.now.Store >= h.expires:
-		op.Outcome = Absent
+	case !ok:
+	case h == nil, h.gone:
+		s.vacant(op)
+	case s.now.Store >= h.expires:
+		s.bury(op) // its place is that of the row to come
+		op.Outcome, op.Placed = Absent, true
 	case h.digest != op.Digest:
 		op.Outcome = Differs
 	case h.started:
@@ -39,6 +23,40 @@ func (s *shard) lookup(op *Op) {
 	default:
 		op.Outcome = Found
 		op.Record, op.Oversize = h.record, h.oversize
+	}
+}
+
+// stored is what is under the key of op, expired or not; nil if nothing is. If it is not ok, op has its
+// outcome.
+func (s *shard) stored(op *Op) (h *hot, ok bool) {
+	if h := s.responses.find(op.Key); h != nil {
+		return h, true
+	}
+	putRowName(s.name[:], tableResponse, op.Key)
+	value, closer, err := s.store.db.Get(s.name[:])
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, true
+	}
+	if err != nil {
+		s.unreadable(op, err)
+		return nil, false
+	}
+	r, err := getResponse(value)
+	closer.Close()
+	if err != nil {
+		s.unreadable(op, err)
+		return nil, false
+	}
+	h = &hot{key: op.Key, response: r}
+	s.responses.put(h)
+	return h, true
+}
+
+// vacant finds nothing, and takes a place for the row to come.
+func (s *shard) vacant(op *Op) {
+	op.Outcome = Absent
+	if op.Placed = s.store.capacity.of(op.Rule.Policy).take(op.Rule.MaxKeys); !op.Placed {
+		op.Outcome = Full
 	}
 }
 
@@ -54,7 +72,7 @@ func (s *shard) replace(op *Op, r *response) {
 	known := s.responses.find(op.Key)
 	h := &hot{key: op.Key, rule: op.Rule, response: r}
 	if known != nil {
-		h.isNew = known.gone || known.isNew
+		h.isNew = known.gone
 	} else {
 		putRowName(s.name[:], tableResponse, op.Key)
 		_, closer, err := s.store.db.Get(s.name[:])
@@ -67,6 +85,12 @@ func (s *shard) replace(op *Op, r *response) {
 			s.unreadable(op, err)
 			return
 		}
+	}
+	switch tally := s.store.capacity.of(op.Rule.Policy); {
+	case h.isNew && !op.Placed:
+		tally.take(0) // the upstream has acted
+	case !h.isNew && op.Placed:
+		tally.give()
 	}
 	s.responses.put(h)
 	s.put = append(s.put, h)

@@ -17,6 +17,10 @@ func (s *shard) reserve(op *Op) {
 		op.Outcome = Taken
 		return
 	}
+	if r.gone && !s.store.capacity.of(op.Rule.Policy).take(op.Rule.MaxKeys) {
+		op.Outcome = Full
+		return
+	}
 	s.token = max(s.token+1, uint64(s.now.Store))
 	r.token, r.expires, r.gone = s.token, s.now.Store+op.Rule.TTL, false
 	r.policy = op.Rule.Policy
@@ -35,7 +39,8 @@ func (s *shard) unreserve(op *Op) {
 		op.Outcome = Absent
 		return
 	}
-	r.gone = true
+	r.gone, r.policy = true, op.Rule.Policy
+	s.store.capacity.of(r.policy).give()
 	s.claim(r)
 	op.Outcome = Done
 }
@@ -78,12 +83,9 @@ func (s *shard) writeReservations(c *commit) {
 	for _, r := range s.claimed {
 		r.touched = false
 		r.commit = c.number
-		c.urgent = true
+		c.urgent = c.urgent || s.now.Store < r.expires
 		if r.gone {
-			r.onDisk = false
-			d := c.batch.DeleteDeferred(rowNameSize)
-			putRowName(d.Key, tableReserved, r.key)
-			d.Finish()
+			s.erase(c, tableReserved, r.key, r.policy, &r.onDisk)
 			continue
 		}
 		d := c.batch.SetDeferred(rowNameSize, reserveSize)

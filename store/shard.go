@@ -23,6 +23,7 @@ type shard struct {
 	written []int32 // places in counters
 	put     []*hot
 	claimed []*reservation
+	refiled []filing
 
 	// The two commits that this shard has written to last. No older one can be open: one is under way and
 	// one gathers at any time.
@@ -37,6 +38,9 @@ func newShard(e *Embedded) *shard {
 
 // reclaimSteps is how many volatile counters each batch, and each counter that finds no room, looks at.
 const reclaimSteps = 64
+
+// sweepSteps is how many an OpSweep looks at: it is asked when a policy is full.
+const sweepSteps = 4096
 
 func (s *shard) apply(batch []*Op) {
 	s.now = s.store.clock.Read()
@@ -70,6 +74,16 @@ func (s *shard) decide(op *Op) {
 		s.startRow(op)
 	case OpForget:
 		s.forget(op)
+	case OpVacate:
+		s.store.capacity.of(op.Rule.Policy).give()
+		op.Outcome = Done
+	case OpExpire:
+		s.expire(op)
+	case OpSweep:
+		op.Outcome = Absent
+		if s.reclaim(sweepSteps) > 0 {
+			op.Outcome = Done
+		}
 	default:
 		if op.Rule.Durability == None {
 			s.charge(op, s.volatile, s.placeVolatile(op))
@@ -89,7 +103,7 @@ func (s *shard) unreadable(op *Op, err error) {
 // it read: the one of this batch, or an earlier one that is still open.
 func (s *shard) hand(batch []*Op) {
 	var own uint64 // number of the commit that the batch wrote to
-	if len(s.written)+len(s.put)+len(s.claimed) > 0 {
+	if len(s.written)+len(s.put)+len(s.claimed)+len(s.refiled) > 0 {
 		c := s.store.commit.add(s, len(batch))
 		own = c.number
 		if c != s.latest {
@@ -103,10 +117,11 @@ func (s *shard) hand(batch []*Op) {
 		s.put = s.put[:0]
 		clear(s.claimed)
 		s.claimed = s.claimed[:0]
+		s.refiled = s.refiled[:0]
 	}
 	durable := s.store.commit.durable.Load()
 	for _, op := range batch {
-		if op.Outcome == Unavailable {
+		if op.Outcome == Unavailable || op.Outcome == Full || op.Kind == OpExpire {
 			continue
 		}
 		var number uint64
@@ -142,7 +157,7 @@ func (s *shard) shrink() {
 	s.responses.shrink(max(1, cfg.HotBytes/int64(n)), durable)
 	s.reserved.shrink(max(1, cfg.HotRows/n), durable)
 	if s.volatile.len() > 0 {
-		s.volatile.reclaim(s.now.Store, reclaimSteps)
+		s.reclaim(reclaimSteps)
 	}
 	s.count.hot.Store(int64(s.counters.len()))
 	s.count.bytes.Store(s.responses.bytes)

@@ -8,16 +8,13 @@ func (s *shard) startRow(op *Op) {
 // forget removes the row that says that a request was started: it is known that the request has left nothing
 // to replay, or that it never ran. A stored response stays.
 func (s *shard) forget(op *Op) {
-	digest := op.Digest
-	s.lookup(op)
-	if op.Outcome != Started {
-		if op.Outcome != Unavailable {
-			op.Outcome = Absent
-		}
-		return
+	h, ok := s.stored(op)
+	switch {
+	case !ok:
+	case h == nil, h.gone, !h.started, h.digest != op.Digest:
+		op.Outcome = Absent
+	default:
+		s.bury(op)
+		op.Outcome, op.Placed = Done, true
 	}
-	h := &hot{key: op.Key, rule: op.Rule, gone: true, response: &response{digest: digest}}
-	s.responses.put(h)
-	s.put = append(s.put, h)
-	op.Outcome = Done
 }
