@@ -52,6 +52,7 @@ func (s *scene) end() {
 }
 
 func (s *scene) run(t *testing.T, d *datadriven.TestData) string {
+	synctest.Wait() // the committer has done what it can
 	switch d.Cmd {
 	case "open":
 		return s.open(t, d)
