@@ -35,6 +35,7 @@ type filterKey struct {
 	module    [sha256.Size]byte
 	config    string
 	timeout   time.Duration
+	fuel      int64
 	memory    int64
 	instances int
 	keyDir    string // where relative paths of its keys start
@@ -159,11 +160,11 @@ func (b *builder) version(ctx context.Context, f *config.Filter, keyDir string) 
 	if b.trial {
 		instances = 1
 	}
-	key := filterKey{f.Name, sha256.Sum256(text), string(f.Config), f.Timeout, f.Memory, instances, keyDir}
+	key := filterKey{f.Name, sha256.Sum256(text), string(f.Config), f.Timeout, f.Fuel, f.Memory, instances, keyDir}
 	return b.filters.acquire(key, func() (*filter, error) {
 		v, err := b.engine.Load(ctx, wasm.Spec{
 			Filter: f.Name, Module: f.Module, Source: text, Config: f.Config,
-			Timeout: f.Timeout, Memory: f.Memory, Instances: instances, Decider: b.decider,
+			Timeout: f.Timeout, Fuel: f.Fuel, Memory: f.Memory, Instances: instances, Decider: b.decider,
 			KeyDir: keyDir,
 		})
 		if err != nil {

@@ -138,8 +138,36 @@ var misdeeds = map[string]func(m *kit.Module) []kit.Code{
 	},
 }
 
+// tree is calls of functions that call the next one twice: no loop, and four billion calls.
+func tree(m *kit.Module) []kit.Code {
+	next := m.Function(kit.Signature{}, 0)
+	for range 32 {
+		next = m.Function(kit.Signature{}, 0, kit.Call(next), kit.Call(next))
+	}
+	return []kit.Code{kit.Call(next)}
+}
+
+var _ = clause("LIFE-11", func(t *testing.T) {
+	for name, misdeed := range map[string]func(*kit.Module) []kit.Code{"loop": misdeeds["loops"], "tree": tree} {
+		f := hostile(misdeed)
+		f.Timeout = patience
+		s := open(t, f)
+		s.wantRefused(s.send(bad()))
+		s.wantStatus(s.send(request{}), 200)
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+	f := hostile(func(*kit.Module) []kit.Code { return nil })
+	f.Fuel = 10_000
+	s := open(t, f)
+	s.wantStatus(s.send(bad()), 200)
+})
+
 var _ = clause("LIFE-2", func(t *testing.T) {
-	s := open(t, hostile(misdeeds["loops"]))
+	asking := hostile(misdeeds["logs without end"])
+	asking.Timeout, asking.Fuel = 50*time.Millisecond, 1<<40
+	s := open(t, asking)
 	s.wantRefused(s.send(bad()))
 	s.wantStatus(s.send(request{}), 200)
 	// A log that takes longer than the limit is not the guest's time.

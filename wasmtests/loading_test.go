@@ -157,3 +157,15 @@ var _ = clause("LOAD-9", func(t *testing.T) {
 	f.Memory = 17 << 16
 	open(t, f)
 })
+
+var _ = clause("LOAD-10", func(t *testing.T) {
+	f := small("f", func(m *kit.Module) {
+		m.Export("porch.fuel", m.Function(kit.Result, 0, kit.Const(0)))
+		m.Export(abi.ExportRequest, m.Function(kit.Result, 0, kit.Const(0)))
+	})
+	wantIn(t, refusal(t, f), "porch.fuel")
+	f = small("f", func(m *kit.Module) {
+		m.Export(abi.ExportRequest, m.Function(kit.Result, 0, kit.Code{0x12, 0x00})) // return_call of a later version
+	})
+	wantIn(t, refusal(t, f), "module")
+})

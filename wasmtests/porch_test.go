@@ -103,7 +103,7 @@ func (s *server) configure(filters []kit.Filter) error {
 		}
 		names = append(names, f.Name)
 		fmt.Fprintf(&yaml, "  %s:\n    module: %s\n", f.Name, module)
-		for key, value := range map[string]any{"timeout": f.Timeout, "memory": f.Memory, "instances": f.Instances, "config": f.Config} {
+		for key, value := range map[string]any{"timeout": f.Timeout, "fuel": f.Fuel, "memory": f.Memory, "instances": f.Instances, "config": f.Config} {
 			if text := fmt.Sprint(value); text != "" && text != "0" && text != "0s" {
 				fmt.Fprintf(&yaml, "    %s: %s\n", key, text)
 			}

@@ -24,9 +24,12 @@ var (
 
 const done = "0"
 
+// probeFuel lets the probe read and write the largest fields that there are.
+const probeFuel = 1 << 30
+
 // probing is the probe as a filter, with a script for porch_configure.
 func probing(name string, configure ...string) kit.Filter {
-	return kit.Filter{Name: name, Module: probe, Timeout: patience, Instances: 2, Config: fmt.Sprintf(`{"probe":%q}`, join(configure))}
+	return kit.Filter{Name: name, Module: probe, Timeout: patience, Fuel: probeFuel, Instances: 2, Config: fmt.Sprintf(`{"probe":%q}`, join(configure))}
 }
 
 func join(commands []string) string { return strings.Join(commands, ";") }

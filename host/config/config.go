@@ -72,6 +72,7 @@ type Filter struct {
 	Module    string // "builtin:NAME" or an absolute path
 	Config    []byte // JSON, as the guest will see it
 	Timeout   time.Duration
+	Fuel      int64 // units of one call
 	Memory    int64 // bytes
 	Instances int
 	OnFailure OnFailure

@@ -70,8 +70,8 @@ func describeConfig(t *testing.T, cfg *Config) string {
 		p("upstream %s targets=%v timeout=%v host=%d", u.Name, u.Targets, u.Timeout, u.Host)
 	}
 	for _, f := range cfg.Filters {
-		p("filter %s module=%s at=%v timeout=%v memory=%d instances=%d on_failure=%d",
-			f.Name, f.Module, f.ModuleAt, f.Timeout, f.Memory, f.Instances, f.OnFailure)
+		p("filter %s module=%s at=%v timeout=%v fuel=%d memory=%d instances=%d on_failure=%d",
+			f.Name, f.Module, f.ModuleAt, f.Timeout, f.Fuel, f.Memory, f.Instances, f.OnFailure)
 		p("  config %s at=%v", f.Config, f.At(""))
 	}
 	for _, r := range cfg.Routes {
@@ -153,9 +153,9 @@ func TestFromFlags(t *testing.T) {
 				"store path=/var/lib/porch stall=1s sync_interval=100ms",
 				"pool {Shards:2 Mailbox:4}",
 				"admin {Listen::9901}",
-				"filter per-client module=builtin:ratelimit at={0 0} timeout=50ms memory=33554432 instances=8 on_failure=0",
+				"filter per-client module=builtin:ratelimit at={0 0} timeout=50ms fuel=30000000 memory=33554432 instances=8 on_failure=0",
 				`  config {"limit":100,"window":"1d","key":["peer"]} at={0 0}`,
-				"filter once module=builtin:idempotency at={0 0} timeout=50ms memory=33554432 instances=8 on_failure=0",
+				"filter once module=builtin:idempotency at={0 0} timeout=50ms fuel=30000000 memory=33554432 instances=8 on_failure=0",
 				"  config {} at={0 0}",
 				`route "/" host="" path="/" methods=[] filters=[per-client once] upstream=app`,
 			},

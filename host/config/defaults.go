@@ -36,6 +36,7 @@ func defaultFilter(name string) Filter {
 		Name:      name,
 		Config:    []byte("{}"),
 		Timeout:   50 * time.Millisecond,
+		Fuel:      30_000_000,
 		Memory:    32 << 20,
 		Instances: 8,
 		OnFailure: FailClosed,

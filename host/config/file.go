@@ -181,6 +181,7 @@ func (r *reader) filter(path, name string, n *yaml.Node, beside func(string) (st
 		f.At = positions{"": s.at(c)}.find
 	}
 	f.Timeout = s.duration("timeout", f.Timeout, time.Millisecond, time.Minute)
+	f.Fuel = int64(s.count("fuel", int(f.Fuel), 10_000, 1<<40))
 	f.Memory = s.size("memory", f.Memory, 1<<16, 1<<32)
 	f.Instances = s.count("instances", f.Instances, 1, 4096)
 	f.OnFailure = OnFailure(s.choice("on_failure", "closed", "open"))

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/porchedge/porch/host/wasm"
@@ -12,6 +10,8 @@ import (
 type filters struct {
 	calls    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	fuel     *prometheus.CounterVec
+	high     *prometheus.CounterVec
 	failures *prometheus.CounterVec
 	passed   *prometheus.CounterVec
 	loads    *prometheus.CounterVec
@@ -32,6 +32,8 @@ type call struct{ filter, version, phase string }
 type callSeries struct {
 	calls    prometheus.Counter
 	duration prometheus.Observer
+	fuel     prometheus.Counter
+	high     prometheus.Counter
 }
 
 func (f *filters) register(r *prometheus.Registry) {
@@ -43,6 +45,14 @@ func (f *filters) register(r *prometheus.Registry) {
 		Name:    "porch_filter_call_duration_seconds",
 		Help:    "Time that the guest ran in one call, without the decisions that it asked for.",
 		Buckets: durations,
+	}, []string{"filter", "version", "phase"})
+	f.fuel = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "porch_filter_fuel_units_total",
+		Help: "Fuel that the calls of filters have used.",
+	}, []string{"filter", "version", "phase"})
+	f.high = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "porch_filter_fuel_high_calls_total",
+		Help: "Calls that have used more than half of the fuel they had.",
 	}, []string{"filter", "version", "phase"})
 	f.failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "porch_filter_failures_total",
@@ -56,17 +66,21 @@ func (f *filters) register(r *prometheus.Registry) {
 		Name: "porch_filter_loads_total",
 		Help: "Versions of a filter that were loaded.",
 	}, []string{"filter"})
-	r.MustRegister(f.calls, f.duration, f.failures, f.passed, f.loads)
+	r.MustRegister(f.calls, f.duration, f.fuel, f.high, f.failures, f.passed, f.loads)
 }
 
-// Called counts one call of a filter; cause is wasm.CauseNone after a success.
-func (m *Metrics) Called(filter, version, phase string, took time.Duration, cause wasm.Cause) {
+// Called counts one call of a filter.
+func (m *Metrics) Called(done wasm.Call) {
 	f := &m.filters
-	c := f.children.get(call{filter, version, phase}, f.child)
+	c := f.children.get(call{done.Filter, done.Version, done.Phase}, f.child)
 	c.calls.Inc()
-	c.duration.Observe(took.Seconds())
-	if cause != wasm.CauseNone {
-		f.failures.WithLabelValues(filter, version, cause.String()).Inc()
+	c.duration.Observe(done.Took.Seconds())
+	c.fuel.Add(float64(done.Fuel))
+	if done.Fuel > done.Budget/2 {
+		c.high.Inc()
+	}
+	if done.Cause != wasm.CauseNone {
+		f.failures.WithLabelValues(done.Filter, done.Version, done.Cause.String()).Inc()
 	}
 }
 
@@ -74,6 +88,8 @@ func (f *filters) child(c call) *callSeries {
 	return &callSeries{
 		calls:    f.calls.WithLabelValues(c.filter, c.version, c.phase),
 		duration: f.duration.WithLabelValues(c.filter, c.version, c.phase),
+		fuel:     f.fuel.WithLabelValues(c.filter, c.version, c.phase),
+		high:     f.high.WithLabelValues(c.filter, c.version, c.phase),
 	}
 }
 
@@ -99,6 +115,8 @@ func (f *filters) forget(v version) {
 	labels := prometheus.Labels{"filter": v.filter, "version": v.id}
 	f.calls.DeletePartialMatch(labels)
 	f.duration.DeletePartialMatch(labels)
+	f.fuel.DeletePartialMatch(labels)
+	f.high.DeletePartialMatch(labels)
 	f.failures.DeletePartialMatch(labels)
 }
 

@@ -54,8 +54,8 @@ var limit = new(pool.Policy)
 func everything() *Metrics {
 	m := New("test")
 	m.Opened("f", "v", func() wasm.Stats { return wasm.Stats{InUse: 1, Idle: 2, Waiting: 3, Bound: 4} })
-	m.Called("f", "v", "request", time.Millisecond, wasm.CauseNone)
-	m.Called("f", "v", "response", time.Millisecond, wasm.CauseTrap)
+	m.Called(wasm.Call{Filter: "f", Version: "v", Phase: "request", Took: time.Millisecond, Fuel: 3, Budget: 4, Cause: wasm.CauseNone})
+	m.Called(wasm.Call{Filter: "f", Version: "v", Phase: "response", Took: time.Millisecond, Fuel: 3, Budget: 4, Cause: wasm.CauseTrap})
 	m.PassedOpen("f")
 	m.Verified("f", token.Good)
 	m.Verified("f", token.Expired)
@@ -150,8 +150,8 @@ func TestClosedVersion(t *testing.T) {
 	first, second := m.Opened("f", "v", one), m.Opened("f", "v", one)
 	other := m.Opened("f", "w", one)
 	call := func() {
-		m.Called("f", "v", "request", time.Millisecond, wasm.CauseTimeout)
-		m.Called("f", "w", "request", time.Millisecond, wasm.CauseNone)
+		m.Called(wasm.Call{Filter: "f", Version: "v", Phase: "request", Took: time.Millisecond, Fuel: 3, Budget: 4, Cause: wasm.CauseTimeout})
+		m.Called(wasm.Call{Filter: "f", Version: "w", Phase: "request", Took: time.Millisecond, Fuel: 3, Budget: 4, Cause: wasm.CauseNone})
 	}
 	call()
 	const calls = `porch_filter_calls_total{filter="f",phase="request",version="v"}`
@@ -183,7 +183,9 @@ func TestClosedVersion(t *testing.T) {
 func TestHotPathAllocatesNothing(t *testing.T) {
 	m := everything()
 	for name, call := range map[string]func(){
-		"Called":   func() { m.Called("f", "v", "request", time.Millisecond, wasm.CauseNone) },
+		"Called": func() {
+			m.Called(wasm.Call{Filter: "f", Version: "v", Phase: "request", Took: time.Millisecond, Fuel: 3, Budget: 4, Cause: wasm.CauseNone})
+		},
 		"Verified": func() { m.Verified("f", token.Good) },
 		"Served":   func() { m.Served("example.com/v1", 200, time.Millisecond) },
 		"Decided":  func() { m.Decided(limit, pool.OperationCount, pool.OutcomeAllowed, time.Millisecond) },

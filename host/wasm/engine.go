@@ -32,13 +32,21 @@ type EngineConfig struct {
 
 // Observer is told of every call.
 type Observer interface {
-	// Called is called once a call has ended. took is the time the guest ran, without that of the
-	// decisions it asked for; cause is CauseNone after a success. phase is "request" or "response".
-	Called(filter, version, phase string, took time.Duration, cause Cause)
+	// Called is called once a call has ended.
+	Called(Call)
 	// Verified is called once a token was looked at.
 	Verified(filter string, outcome token.Outcome)
 	// KeysChanged is called when a file of keys has changed; taken says whether they are used now.
 	KeysChanged(filter string, taken bool)
+}
+
+// Call is one call of a filter, as it came out.
+type Call struct {
+	Filter, Version string
+	Phase           string        // "request" or "response"
+	Took            time.Duration // that the guest ran, without the decisions it asked for
+	Fuel, Budget    int64         // units that it has used, and that it had
+	Cause           Cause         // CauseNone after a success
 }
 
 const defaultStartLimit = 10 * time.Second
@@ -95,7 +103,6 @@ func (e *Engine) open(cacheDir string) error {
 	}
 	e.runtime = wazero.NewRuntimeWithConfig(ctx, config.
 		WithCompilationCache(e.cache).
-		WithCloseOnContextDone(true).
 		WithDebugInfoEnabled(false))
 	var err error
 	if e.wasi, err = defineHost(ctx, e.runtime); err != nil {

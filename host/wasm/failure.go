@@ -13,7 +13,8 @@ type Cause uint8
 const (
 	CauseNone    Cause = iota
 	CauseTrap          // the guest trapped, or pointed outside its memory
-	CauseTimeout       // it ran over its time
+	CauseTimeout       // it was over its time when it asked the host for something
+	CauseFuel          // it has used up its fuel
 	CauseMemory        // it died after it was refused more memory
 	CauseExit          // it called proc_exit
 	CauseCode          // an export returned something other than 0
@@ -22,7 +23,7 @@ const (
 	CauseClosed        // the version was closed
 )
 
-var causeNames = [...]string{"none", "trap", "timeout", "memory", "exit", "code", "busy", "start", "closed"}
+var causeNames = [...]string{"none", "trap", "timeout", "fuel", "memory", "exit", "code", "busy", "start", "closed"}
 
 func (c Cause) String() string { return causeNames[c] }
 

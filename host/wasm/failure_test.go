@@ -22,10 +22,10 @@ var misdeeds = []struct {
 	cause Cause
 	code  func(m *kit.Module) []kit.Code
 }{
-	{"loops for ever", CauseTimeout, func(*kit.Module) []kit.Code {
+	{"loops for ever", CauseFuel, func(*kit.Module) []kit.Code {
 		return []kit.Code{kit.Loop(kit.Const(1))}
 	}},
-	{"grows its memory for ever", CauseTimeout, func(*kit.Module) []kit.Code {
+	{"grows its memory for ever", CauseFuel, func(*kit.Module) []kit.Code {
 		return []kit.Code{kit.Loop(kit.Grow(kit.Const(1)), kit.Drop(), kit.Const(1))}
 	}},
 	{"traps for want of memory", CauseMemory, func(*kit.Module) []kit.Code {
@@ -45,7 +45,8 @@ var misdeeds = []struct {
 		log := m.Import(abi.FuncLog)
 		return []kit.Code{kit.Call(log, kit.Const(1), kit.Const(-1), kit.Const(2)), kit.Drop()}
 	}},
-	{"calls itself without end", CauseTrap, func(m *kit.Module) []kit.Code {
+	// Machine code that keeps nothing on its stack gets further than the interpreter, which runs out of stack.
+	{"calls itself without end", CauseFuel, func(m *kit.Module) []kit.Code {
 		return []kit.Code{kit.Call(recursive(m))}
 	}},
 	{"exits", CauseExit, func(m *kit.Module) []kit.Code {
@@ -68,7 +69,11 @@ func TestMisdeedsFailOneCall(t *testing.T) {
 					t.Fatal(err)
 				}
 				err := v.Request(bad(), 0)
-				wantCause(t, err, m.cause)
+				if m.cause != CauseFuel || e.Compiles() {
+					wantCause(t, err, m.cause)
+				} else if err == nil {
+					t.Error("it came to its end")
+				}
 				if strings.Contains(err.Error(), "\n") {
 					t.Errorf("more than one line: %q", err)
 				}

@@ -104,6 +104,7 @@ func (f hostFunction) goFunction() api.GoModuleFunc {
 	call, phases, narrow := f.call, f.phases, f.results[0] == i32
 	return func(ctx context.Context, module api.Module, stack []uint64) {
 		in := ctx.(*instance)
+		in.inTime()
 		if in.memory == nil {
 			in.memory = module.Memory() // the module's start function calls before there is an instance
 		}

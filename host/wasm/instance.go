@@ -15,6 +15,7 @@ import (
 
 	"github.com/porchedge/porch/abi"
 	"github.com/porchedge/porch/host/exchange"
+	"github.com/porchedge/porch/host/wasm/fuel"
 	"github.com/porchedge/porch/pool"
 )
 
@@ -25,17 +26,18 @@ const (
 )
 
 // instance is one running copy of a module. It is used by one goroutine at a time: the pool of instances
-// hands it from one to the next. It is the context of its own calls, so a host function finds it at once;
-// the watchdog cancels that context to stop a guest, which makes wazero end the call at the next loop.
+// hands it from one to the next. It is the context of its own calls, so a host function finds it at once.
+// What it may compute in a call is bounded by its fuel, which it cannot reach; whether it is within its time is
+// looked at whenever it asks the host for something.
 type instance struct {
 	context.Context
-	cancel  context.CancelFunc
 	version *Version
 	watch   watch
 
 	space             *guestMemory
 	module            api.Module
 	memory            api.Memory
+	fuel              api.MutableGlobal
 	request, response api.Function // nil if not exported
 	stdout, stderr    lines
 	first             bool // declares the version's policies to the pool
@@ -67,7 +69,7 @@ func newInstance(v *Version, first bool) (*instance, error) {
 	}
 	in := &instance{version: v, space: space, first: first}
 	allocator := experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory { return space })
-	in.Context, in.cancel = context.WithCancel(experimental.WithMemoryAllocator(context.Background(), allocator))
+	in.Context = experimental.WithMemoryAllocator(context.Background(), allocator)
 	in.stdout = lines{in: in, level: slog.LevelInfo}
 	in.stderr = lines{in: in, level: slog.LevelWarn}
 	return in, nil
@@ -91,6 +93,7 @@ func (in *instance) instantiate() (declared *declarations, err error) {
 		return nil, err
 	}
 	in.memory = in.module.Memory()
+	in.fuel = in.module.ExportedGlobal(fuel.Global).(api.MutableGlobal)
 	in.request = in.module.ExportedFunction(abi.ExportRequest)
 	in.response = in.module.ExportedFunction(abi.ExportResponse)
 	if err := in.initialize(); err != nil {
@@ -106,19 +109,33 @@ func (in *instance) moduleConfig() wazero.ModuleConfig {
 		WithStartFunctions().
 		WithStdout(&in.stdout).
 		WithStderr(&in.stderr).
-		WithRandSource(rand.Reader).
+		WithRandSource(random{in}).
 		WithSysWalltime().
 		WithSysNanotime().
 		WithNanosleep(in.sleep)
 }
 
-// sleep is a guest's sleep. It ends early when the guest is stopped.
+// sleep is a guest's sleep. It is the guest's own time, and ends the call when that is up.
 func (in *instance) sleep(ns int64) {
-	timer := time.NewTimer(time.Duration(ns))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-in.Done():
+	left := in.watch.left(in.version.now())
+	time.Sleep(time.Duration(min(ns, left)))
+	if ns > left {
+		panic(errOverran)
+	}
+}
+
+// random are the random bytes of a guest, for as long as it is within its time.
+type random struct{ in *instance }
+
+func (r random) Read(p []byte) (int, error) {
+	r.in.inTime()
+	return rand.Read(p)
+}
+
+// inTime ends the call of a guest whose time is up.
+func (in *instance) inTime() {
+	if in.watch.over() {
+		panic(errOverran)
 	}
 }
 
@@ -155,13 +172,22 @@ func (in *instance) configure() (*declarations, error) {
 	return declared, nil
 }
 
-// call runs porch_request or porch_response.
-func (in *instance) call(f api.Function, p phase, x *exchange.Exchange, place int) (time.Duration, Cause, error) {
+// call runs porch_request or porch_response. It returns how long the guest itself ran, and the fuel it used.
+func (in *instance) call(f api.Function, p phase, x *exchange.Exchange, place int) (time.Duration, int64, Cause, error) {
 	in.x, in.place, in.headerOps = x, place, 0
+	in.fuel.Set(uint64(in.version.fuel))
 	in.begun(p, in.version.timeout)
 	took, cause, err := in.ended(p, f.CallWithStack(in, in.stack[:]))
 	in.x = nil
-	return took, cause, err
+	return took, in.version.fuel - max(0, in.left()), cause, err
+}
+
+// left is the fuel that is left, below 0 if it was used up.
+func (in *instance) left() int64 {
+	if in.fuel == nil {
+		return 0
+	}
+	return int64(in.fuel.Get())
 }
 
 // begun starts the clock of a call.
@@ -174,20 +200,18 @@ func (in *instance) begun(p phase, limit time.Duration) {
 
 // ended stops the clock, and says how long the guest itself ran and how the call came out.
 func (in *instance) ended(p phase, err error) (time.Duration, Cause, error) {
-	stopped := in.watch.end()
+	in.watch.end()
 	took := time.Duration(in.version.now() - in.callBegan - in.hostTime)
 	in.phase = 0
-	cause, err := in.judge(err, stopped, p)
+	cause, err := in.judge(err, p)
 	return took, cause, err
 }
 
-// judge finds the cause of what ended a call. A guest that died by itself just as it was stopped counts as
-// dead.
-func (in *instance) judge(err error, stopped bool, p phase) (Cause, error) {
+// judge finds the cause of what ended a call. One that came to its end is good, however late: only a guest
+// that goes on asking is stopped.
+func (in *instance) judge(err error, p phase) (Cause, error) {
 	if err == nil {
 		switch code := uint32(in.stack[0]); {
-		case stopped:
-			return CauseTimeout, errOverran
 		case code != 0 && p&phaseExchange != 0:
 			return CauseCode, &codeError{exportOf(p), code}
 		default:
@@ -197,8 +221,10 @@ func (in *instance) judge(err error, stopped bool, p phase) (Cause, error) {
 	exit, code := (*sys.ExitError)(nil), (*codeError)(nil)
 	exited := errors.As(err, &exit)
 	switch {
-	case stopped && exited:
+	case errors.Is(err, errOverran):
 		return CauseTimeout, errOverran
+	case in.left() < 0:
+		return CauseFuel, errSpent
 	case errors.As(err, &code):
 		return CauseCode, err
 	case in.space.refused:
@@ -210,7 +236,10 @@ func (in *instance) judge(err error, stopped bool, p phase) (Cause, error) {
 	}
 }
 
-var errOverran = errors.New("the guest ran over its time")
+var (
+	errOverran = errors.New("the guest ran over its time")
+	errSpent   = errors.New("the guest used up its fuel")
+)
 
 // codeError is the result of an export that is not 0.
 type codeError struct {
@@ -263,6 +292,5 @@ func (in *instance) close() {
 		// It has no files to close, and its memory is released here, so there is nothing that can fail.
 		_ = in.module.Close(in)
 	}
-	in.cancel()
 	in.space.release()
 }

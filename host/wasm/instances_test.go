@@ -74,7 +74,7 @@ func TestSleepCountsAsGuestTime(t *testing.T) {
 	s := specOf(filter("", func(m *kit.Module) []kit.Code {
 		poll := m.ImportAs("wasi_snapshot_preview1", "poll_oneoff",
 			kit.Signature{Params: []kit.Type{kit.I32, kit.I32, kit.I32, kit.I32}, Results: []kit.Type{kit.I32}})
-		// One subscription to the monotonic clock, an hour from now; then a loop, where a stop is noticed.
+		// One subscription to the monotonic clock, an hour from now.
 		m.Data(bufferAt+16, "\x01")
 		m.Data(bufferAt+24, "\x00\xa0\xb8\x30\x46\x03\x00\x00")
 		return []kit.Code{

@@ -19,12 +19,18 @@ type Spec struct {
 	Module    string        // where the module came from, for messages
 	Source    []byte        // the module
 	Config    []byte        // JSON; empty stands for {}
-	Timeout   time.Duration // most guest time of one call, and longest wait for an instance
+	Timeout   time.Duration // guest time of one call until the host refuses it more, and longest wait for an instance
+	Fuel      int64         // units that one call may use; 0 takes DefaultFuel
 	Memory    int64         // most bytes of an instance's memory, rounded down to pages of 64 KiB
 	Instances int           // most instances
 	Decider   Decider
 	KeyDir    string // where relative paths of key files start
 }
+
+// DefaultFuel is what one call of a filter may use unless its Spec says more or less: a thousand times what the
+// filters that ship use, as a Go guest's garbage collection may take half of it, and it ends a runaway within
+// 50 ms. BenchmarkUnit in package fuel shows what a unit takes.
+const DefaultFuel = 30_000_000
 
 // Load compiles, checks and starts a module. The version that it returns has a few instances ready; its
 // owner closes it. A guest that refuses its configuration gives a *Rejected, anything else that is wrong
@@ -32,6 +38,9 @@ type Spec struct {
 func (e *Engine) Load(ctx context.Context, s Spec) (*Version, error) {
 	if s.Timeout <= 0 || s.Memory < pageSize || s.Instances < 1 {
 		return nil, fmt.Errorf("wasm: filter %q: timeout, memory and instances have to be above zero", s.Filter)
+	}
+	if s.Fuel == 0 {
+		s.Fuel = DefaultFuel
 	}
 	if len(s.Config) == 0 {
 		s.Config = []byte("{}")

@@ -88,7 +88,7 @@ func TestLoadRefuses(t *testing.T) {
 		}), ErrStart, []string{"trap"}},
 		{"a loop in porch_configure", moduleWith(func(m *kit.Module) {
 			m.Export(abi.ExportConfigure, m.Function(kit.Result, 0, kit.Loop(kit.Const(1)), kit.Const(0)))
-		}), ErrStart, []string{"timeout"}},
+		}), ErrStart, []string{"fuel"}},
 		{"a result of porch_configure", moduleWith(func(m *kit.Module) {
 			m.Export(abi.ExportConfigure, m.Function(kit.Result, 0, kit.Const(3)))
 		}), ErrStart, []string{"porch_configure returned 3"}},

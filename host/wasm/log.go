@@ -90,6 +90,7 @@ type lines struct {
 }
 
 func (l *lines) Write(p []byte) (int, error) {
+	l.in.inTime()
 	for _, c := range p {
 		if c == '\n' {
 			l.flush()

@@ -8,7 +8,13 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/porchedge/porch/host/wasm/fuel"
 )
+
+// startFuel is what a guest may use while it is initialized and configured, in units: a Go runtime starts with
+// some 10 million, and a loop ends within a second.
+const startFuel = 500_000_000
 
 // modules are the compiled modules in use, by their content. Reading and checking a module takes long even
 // where its machine code is found in the cache, so versions of the same module share one.
@@ -30,7 +36,7 @@ type module struct {
 	uses int // guarded by modules.mu
 }
 
-// acquire compiles source unless somebody uses the same module already. It is called off the request path.
+// acquire meters and compiles source unless somebody uses the same module already. It is called off the request path.
 func (m *modules) acquire(ctx context.Context, r wazero.Runtime, source []byte) (*module, error) {
 	key := sha256.Sum256(source)
 	m.compiling.Lock()
@@ -41,7 +47,11 @@ func (m *modules) acquire(ctx context.Context, r wazero.Runtime, source []byte) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	compiled, err := r.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), source)
+	metered, err := fuel.Meter(source, startFuel)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := r.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), metered)
 	if err != nil {
 		return nil, err
 	}

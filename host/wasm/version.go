@@ -21,6 +21,7 @@ type Version struct {
 	filter, id string
 	config     []byte
 	timeout    time.Duration
+	fuel       int64 // units, of each call
 	decider    Decider
 	epoch      time.Time
 
@@ -52,6 +53,7 @@ func newVersion(e *Engine, s Spec, compiled *module) *Version {
 		id:          id,
 		config:      bytes.Clone(s.Config),
 		timeout:     s.Timeout,
+		fuel:        s.Fuel,
 		decider:     s.Decider,
 		keyDir:      s.KeyDir,
 		memoryLimit: uint64(s.Memory) / pageSize * pageSize,
@@ -68,7 +70,7 @@ func newVersion(e *Engine, s Spec, compiled *module) *Version {
 	v.watchdog = newWatchdog(v.now)
 	v.instances = newInstances(s.Instances, v.grow)
 	// stops when Close closes the watchdog, after the last instance
-	go v.watchdog.run(v.stopOverruns)
+	go v.watchdog.run(v.markOverruns)
 	return v
 }
 
@@ -139,8 +141,9 @@ func (v *Version) Close() error {
 func (v *Version) call(p phase, x *exchange.Exchange, place int) *Failure {
 	in, cause, err := v.instances.take(v.timeout)
 	var took time.Duration
+	var used int64
 	if cause == CauseNone {
-		took, cause, err = in.call(in.export(p), p, x, place)
+		took, used, cause, err = in.call(in.export(p), p, x, place)
 		spent := cause != CauseNone && cause != CauseCode
 		v.instances.put(in, spent)
 		if spent {
@@ -148,7 +151,9 @@ func (v *Version) call(p phase, x *exchange.Exchange, place int) *Failure {
 		}
 	}
 	if v.engine.observer != nil {
-		v.engine.observer.Called(v.filter, v.id, p.String(), took, cause)
+		v.engine.observer.Called(Call{
+			Filter: v.filter, Version: v.id, Phase: p.String(), Took: took, Fuel: used, Budget: v.fuel, Cause: cause,
+		})
 	}
 	if cause == CauseNone {
 		return nil
@@ -163,14 +168,12 @@ func (in *instance) export(p phase) api.Function {
 	return in.request
 }
 
-// stopOverruns is the watchdog's check: it stops the guests whose time is up and says when the next one's
+// markOverruns is the watchdog's check: it marks the guests whose time is up and says when the next one's
 // may be. That is never later than the time limit from now, since a call that begins next ends by then.
-func (v *Version) stopOverruns(now int64) (next int64) {
+func (v *Version) markOverruns(now int64) (next int64) {
 	v.instances.each(func(in *instance) {
-		due, stopped := in.watch.check(now)
+		due := in.watch.check(now)
 		switch {
-		case stopped:
-			in.cancel()
 		case due != 0 && next == 0:
 			next = min(due, now+int64(v.timeout))
 		case due != 0:

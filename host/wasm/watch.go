@@ -12,7 +12,7 @@ import (
 //	0           no call is running
 //	above 0     the guest runs; the number is when it must have ended
 //	below 0     the guest waits for a host function; the number is minus the time it has left then
-//	overrun     the watchdog has stopped the call
+//	overrun     the time is up: the next host function ends the call
 //
 // all in nanoseconds since the version was made.
 type watch struct {
@@ -38,24 +38,34 @@ func (w *watch) resume(now int64) {
 	}
 }
 
-// end ends the call and says whether the watchdog had stopped it.
-func (w *watch) end() (stopped bool) { return w.state.Swap(0) == overrun }
+// over says whether the time is up.
+func (w *watch) over() bool { return w.state.Load() == overrun }
 
-// check stops the call if its time is up. due is when it has to be looked at again; 0 if no call runs.
-func (w *watch) check(now int64) (due int64, stopped bool) {
+// left is how much time a call has that runs.
+func (w *watch) left(now int64) int64 { return max(0, w.state.Load()-now) }
+
+// end ends the call.
+func (w *watch) end() { w.state.Store(0) }
+
+// check marks the call if its time is up. due is when it has to be looked at again; 0 if it need not be.
+func (w *watch) check(now int64) (due int64) {
 	switch state := w.state.Load(); {
 	case state == 0 || state == overrun:
-		return 0, false
+		return 0
 	case state < 0:
-		return now - state, false
+		return now - state
 	case state > now:
-		return state, false
+		return state
 	default:
-		return now, w.state.CompareAndSwap(state, overrun)
+		if w.state.CompareAndSwap(state, overrun) {
+			return 0
+		}
+		return now
 	}
 }
 
-// watchdog stops guests of one version that run over their time. While none runs it sleeps without a
+// watchdog marks guests of one version that run over their time. What they compute is bounded by fuel; the mark
+// bounds what they ask of the host. While none runs it sleeps without a
 // timer, and the next call wakes it.
 type watchdog struct {
 	now    func() int64
@@ -76,7 +86,7 @@ func (d *watchdog) started() {
 	}
 }
 
-// run looks after calls until close. check stops what is over its time and returns when to look again;
+// run looks after calls until close. check marks what is over its time and returns when to look again;
 // 0 if no call runs.
 func (d *watchdog) run(check func(now int64) int64) {
 	defer close(d.done)

@@ -32,6 +32,7 @@ type Filter struct {
 	Module    []byte
 	Config    string // JSON; empty where the operator gives none
 	Timeout   time.Duration
+	Fuel      int64 // units of one call
 	Memory    int64 // bytes
 	Instances int
 	Open      bool // failure policy open instead of closed

@@ -12,6 +12,7 @@ type guest struct {
 	imports []string // functions of porch_v1 that take five i32 and return one
 	request []byte   // code of porch_request; nil leaves the export out
 	data    string
+	more    [][]byte // code of further functions, which take nothing and return a number
 }
 
 // Instructions that the guests here are made of.
@@ -21,6 +22,7 @@ const (
 	opIf          = 0x04
 	opEnd         = 0x0b
 	opBranch      = 0x0c
+	opBranchTable = 0x0e
 	opReturn      = 0x0f
 	opCall        = 0x10
 	opDrop        = 0x1a
@@ -28,6 +30,9 @@ const (
 	opMemoryGrow  = 0x40
 	opConst       = 0x41
 	opLess        = 0x48
+	opMore        = 0xfc // before one of the next
+	opMemoryCopy  = 10
+	opMemoryFill  = 11
 	noResult      = 0x40
 )
 
@@ -57,14 +62,22 @@ func (g guest) module() []byte {
 	section(2, imports...)
 	exports := [][]byte{join(name(abi.ExportMemory), []byte{memory, 0})}
 	if g.request != nil {
-		section(3, []byte{0})
+		functions := [][]byte{{0}}
+		for range g.more {
+			functions = append(functions, []byte{0})
+		}
+		section(3, functions...)
 		exports = append(exports, join(name(abi.ExportRequest), []byte{function, byte(len(g.imports))}))
 	}
 	section(5, []byte{0, 1})
 	section(7, exports...)
 	if g.request != nil {
-		code := join([]byte{0}, g.request, []byte{opEnd})
-		section(10, append(binary.AppendUvarint(nil, uint64(len(code))), code...))
+		var bodies [][]byte
+		for _, code := range append([][]byte{g.request}, g.more...) {
+			body := join([]byte{0}, code, []byte{opEnd})
+			bodies = append(bodies, append(binary.AppendUvarint(nil, uint64(len(body))), body...))
+		}
+		section(10, bodies...)
 	}
 	section(11, join([]byte{0}, constant(0), []byte{opEnd}, name(g.data)))
 	return out
@@ -93,25 +106,36 @@ func call(import_ byte, args ...int32) []byte {
 }
 
 // hostile is a filter that lets requests pass, and does what code says on those with the field X-Hostile.
-func hostile(code ...byte) []byte {
+func hostile(code ...byte) []byte { return hostileWith(code, nil) }
+
+// hostileWith is hostile with further functions, the first of which is function 2.
+func hostileWith(code []byte, more [][]byte) []byte {
 	const field = "X-Hostile"
 	request := call(0, int32(abi.FieldRequestHeader), 0, int32(len(field)), 0, 0)
 	request = append(append(request, constant(0)...), opLess, opIf, noResult)
 	request = append(append(request, constant(0)...), opReturn, opEnd)
 	request = append(request, code...)
 	request = append(request, constant(0)...)
-	return guest{[]string{abi.FuncGet}, request, field}.module()
+	return guest{[]string{abi.FuncGet}, request, field, more}.module()
+}
+
+// doubling is functions that each call the next one twice: no loop, and four billion calls.
+func doubling() (more [][]byte) {
+	for i := range byte(32) {
+		more = append(more, append([]byte{opCall, i + 3, opDrop, opCall, i + 3, opDrop}, constant(0)...))
+	}
+	return append(more, constant(0))
 }
 
 // stamp is a filter that sets the response field X-Stamp.
 func stamp(value string) []byte {
 	const field = "X-Stamp"
 	request := call(0, int32(abi.FieldResponseHeader), 0, int32(len(field)), int32(len(field)), int32(len(value)))
-	return guest{[]string{abi.FuncSet}, request, field + value}.module()
+	return guest{[]string{abi.FuncSet}, request, field + value, nil}.module()
 }
 
 func unknownImport() []byte {
-	return guest{[]string{"teleport"}, constant(0), ""}.module()
+	return guest{[]string{"teleport"}, constant(0), "", nil}.module()
 }
 
 func noExports() []byte {

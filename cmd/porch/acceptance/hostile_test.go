@@ -12,15 +12,22 @@ var misdeeds = []struct {
 	name  string
 	code  []byte
 	cause string
+	more  [][]byte
 }{
-	{"loops for ever", []byte{opLoop, noResult, opBranch, 0, opEnd}, "timeout"},
+	{"loops for ever", []byte{opLoop, noResult, opBranch, 0, opEnd}, "fuel", nil},
+	{"loops by a table", slices.Concat([]byte{opLoop, noResult}, constant(0), []byte{opBranchTable, 1, 0, 0, opEnd}), "fuel", nil},
+	{"fills its memory again and again", slices.Concat([]byte{opLoop, noResult}, constant(0), constant(7), constant(1<<16),
+		[]byte{opMore, opMemoryFill, 0, opBranch, 0, opEnd}), "fuel", nil},
+	{"copies its memory again and again", slices.Concat([]byte{opLoop, noResult}, constant(0), constant(0), constant(1<<16),
+		[]byte{opMore, opMemoryCopy, 0, 0, opBranch, 0, opEnd}), "fuel", nil},
+	{"calls without a loop, billions of times", []byte{opCall, 2, opDrop}, "fuel", doubling()},
 	{"grows its memory without end", slices.Concat([]byte{opLoop, noResult}, constant(1),
-		[]byte{opMemoryGrow, 0, opDrop, opBranch, 0, opEnd}), "timeout"},
-	{"traps", []byte{opUnreachable}, "trap"},
-	{"reads outside its memory", slices.Concat(constant(-16), []byte{opLoad, 2, 0, opDrop}), "trap"},
-	{"has the host read outside its memory", append(call(0, 7, -16, 8, 0, 0), opDrop), "trap"},
-	{"calls itself without end", []byte{opCall, 1, opDrop}, "trap"},
-	{"returns a number", append(constant(7), opReturn), "code"},
+		[]byte{opMemoryGrow, 0, opDrop, opBranch, 0, opEnd}), "fuel", nil},
+	{"traps", []byte{opUnreachable}, "trap", nil},
+	{"reads outside its memory", slices.Concat(constant(-16), []byte{opLoad, 2, 0, opDrop}), "trap", nil},
+	{"has the host read outside its memory", append(call(0, 7, -16, 8, 0, 0), opDrop), "trap", nil},
+	{"calls itself without end", []byte{opCall, 2, opDrop}, "fuel", [][]byte{{opCall, 2}}},
+	{"returns a number", append(constant(7), opReturn), "code", nil},
 }
 
 // A18: whatever a filter does, that request alone gets 503.
@@ -39,7 +46,7 @@ func TestHostileFilterHarmsItsRequestAlone(t *testing.T) {
 					"path: /hostile, filters: [hostile], upstream: app",
 					"path: /, filters: [per-client], upstream: app",
 				}})
-			p.replace("hostile.wasm", hostile(m.code...))
+			p.replace("hostile.wasm", hostileWith(m.code, m.more))
 			p.begin()
 			c := p.client()
 			wantStatus(t, c.send(request{target: "/hostile"}), http.StatusOK)

@@ -378,5 +378,5 @@ func telling(property string) []byte {
 		request = append(request, constant(n)...)
 	}
 	request = append(append(request, get...), opCall, 1, opDrop, opEnd)
-	return guest{[]string{abi.FuncGet, abi.FuncSet}, append(request, constant(0)...), property + field}.module()
+	return guest{[]string{abi.FuncGet, abi.FuncSet}, append(request, constant(0)...), property + field, nil}.module()
 }
