@@ -116,6 +116,10 @@ func (u *upstream) execute(w http.ResponseWriter, r *http.Request) {
 		select {
 		case a = <-v.answers:
 		case <-opened:
+			select { // an answer that came first counts
+			case a = <-v.answers:
+			default:
+			}
 		case <-r.Context().Done():
 		}
 		u.mu.Lock()
