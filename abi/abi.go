@@ -88,6 +88,8 @@ const (
 	Joined   int32 = 1
 	Replay   int32 = 2
 	Mismatch int32 = 3
+	// Unknown: a request with this digest was started, and nobody knows how it ended.
+	Unknown int32 = 4
 )
 
 // Field names a part of the exchange, the first argument of get, list, set, add and remove.

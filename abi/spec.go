@@ -17,6 +17,8 @@ type OnceSpec struct {
 	MaxResponse int64    `json:"max_response"`       // bytes of body that are stored
 	Headers     []string `json:"headers,omitempty"`  // replayed beside the contract's list
 	MaxKeys     int64    `json:"max_keys,omitempty"` // keys present at once; 0 takes the host's default
+	// OnUnknown is what becomes of a duplicate when nobody knows how the run ended: "rerun" (default) or "refuse".
+	OnUnknown string `json:"on_unknown,omitempty"`
 }
 
 // VerifierSpec is the JSON of a verifier: how tokens are verified. Its members have the names that a
@@ -51,4 +53,7 @@ const (
 	DurabilitySync  = "sync"
 	DurabilityAsync = "async"
 	DurabilityNone  = "none"
+
+	OnUnknownRerun  = "rerun"
+	OnUnknownRefuse = "refuse"
 )

@@ -6,7 +6,7 @@ import (
 )
 
 // Claim is the answer to Begin: where the request stands, or a condition, which is negative. In each case a
-// handler returns and the host does the rest: it runs the request, waits, replays, or answers 422 or 503.
+// handler returns and the host does the rest: it runs the request, waits, replays, or answers 409, 422 or 503.
 type Claim int32
 
 // The claims.
@@ -15,9 +15,10 @@ const (
 	Joined   Claim = Claim(abi.Joined)
 	Replay   Claim = Claim(abi.Replay)
 	Mismatch Claim = Claim(abi.Mismatch)
+	Unknown  Claim = Claim(abi.Unknown)
 )
 
-// Err is nil for the four claims, else names the condition.
+// Err is nil for the five claims, else names the condition.
 func (c Claim) Err() error { return condition(int32(c)) }
 
 // Once is a declared policy of single execution.

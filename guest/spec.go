@@ -42,6 +42,10 @@ func onceJSON(s abi.OnceSpec) []byte {
 	if s.MaxKeys != 0 {
 		b = appendMember(b, "max_keys", s.MaxKeys)
 	}
+	if s.OnUnknown != "" {
+		b = append(b, `,"on_unknown":`...)
+		b = appendQuoted(b, s.OnUnknown)
+	}
 	return append(b, '}')
 }
 

@@ -344,3 +344,46 @@ var _ = clause("DIGEST-3", func(t *testing.T) {
 		wantIn(t, r, invalid+":0000")
 	}
 })
+
+// refusing is the spec of a policy that refuses unknown outcomes.
+func refusing() string {
+	return strings.TrimSuffix(once(), "}") + `,"on_unknown":"refuse"}`
+}
+
+// breakOff ends the connection to the client without an answer.
+func breakOff(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+const unknownOutcome = "4"
+
+var _ = clause("BEGIN-19", func(t *testing.T) {
+	s := open(t, oncePolicy("p", refusing()), oncePolicy("q", once()))
+	s.up.does(breakOff)
+	s.wantStatus(s.send(keyed("k", "d")), http.StatusBadGateway)
+	s.up.does(answers(200, "run"))
+	a := s.send(keyed("k", "d"))
+	s.wantStatus(a, http.StatusConflict)
+	want(t, s.results(a, "p"), unknownOutcome)
+	want(t, a.header.Values("Retry-After"))
+	s.up.wantCount(t, 1)
+	rerun := func() request { return asking("q", begin(0, "k", "d")) }
+	s.up.does(breakOff)
+	s.wantStatus(s.send(rerun()), http.StatusBadGateway)
+	s.up.does(answers(200, "run"))
+	a = s.send(rerun())
+	s.wantStatus(a, 200)
+	want(t, s.results(a, "q"), execute)
+})
+
+var _ = clause("BEGIN-20", func(t *testing.T) {
+	s := open(t, oncePolicy("p", refusing()), probing("q"))
+	s.up.does(answers(500, "failed"))
+	s.wantStatus(s.send(keyed("k", "d")), 500)
+	s.up.does(answers(200, "run"))
+	a := s.send(keyed("k", "d").with(func(r *request) { r.header = append(r.header, "Probe-Request-q", respond(403)) }))
+	want(t, s.results(a, "p"), execute)
+	s.wantStatus(a, 403)
+	a = s.send(keyed("k", "d"))
+	want(t, s.results(a, "p"), execute)
+	s.wantStatus(a, 200)
+	s.up.wantCount(t, 2)
+})

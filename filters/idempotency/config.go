@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/porchedge/porch/abi"
+	"github.com/porchedge/porch/filters/identity"
 	"github.com/porchedge/porch/guest"
 )
 
@@ -14,6 +15,7 @@ const (
 	mostWaiters = 1 << 20
 	largestBody = 1 << 30
 	mostHeaders = 64
+	mostScopes  = 8
 )
 
 // digestParts are the words of digest, in the order of their bits.
@@ -23,6 +25,7 @@ var digestParts = []string{"method", "authority", "path", "query", "type", "body
 //
 //	header        that carries the key, default Idempotency-Key
 //	methods       that run once: POST and PATCH by default; safe methods never do
+//	scope         whose keys are one another's, of peer, client, claim:NAME, header:NAME; everybody's if absent
 //	required      whether a request of these methods without a key is refused, default false
 //	ttl           how long a stored response is replayed, default 24h
 //	max_wait      how long a duplicate waits for the first request, default 30s
@@ -31,6 +34,8 @@ var digestParts = []string{"method", "authority", "path", "query", "type", "body
 //	max_response  the largest body that is stored, default 1MiB
 //	headers       that a replay carries beside those of the contract
 //	digest        the parts that must be the same for a duplicate; all by default
+//	on_unknown    what becomes of a duplicate when nobody knows how the first run ended: rerun (default) or
+//	              refuse, with 409
 //	max_keys      how many keys may be stored at once; the host's default if absent
 //	name          of the policy in the store, default "default"
 func configure(c *guest.Config) {
@@ -46,7 +51,12 @@ func configure(c *guest.Config) {
 		MaxResponse: o.Size("max_response").In(0, largestBody).Or(1 << 20),
 		Headers:     o.Texts("headers").Len(0, mostHeaders).Distinct().Check(replayedHeader).Or(),
 		MaxKeys:     o.Int("max_keys").In(1, abi.MaxCost).Or(0),
+		OnUnknown:   o.Text("on_unknown").OneOf(abi.OnUnknownRerun, abi.OnUnknownRefuse).Or(""),
 	}
+	scopes := o.Texts("scope").Len(1, mostScopes).Distinct().Check(func(s string) string {
+		_, wrong := scopePart(s)
+		return wrong
+	}).Or()
 	digest := o.Texts("digest").Len(1, len(digestParts)).OneOf(digestParts...).Or(digestParts...)
 	name := o.Text("name").Check(guest.PolicyName).Or("default")
 	if c.Rejected() {
@@ -60,8 +70,17 @@ func configure(c *guest.Config) {
 			}
 		}
 	}
+	scope = scope[:0]
+	for _, s := range scopes {
+		p, _ := scopePart(s)
+		scope = append(scope, p)
+	}
 	once = c.Once(name, spec)
 	c.HoldBody(header, maxRequest)
+}
+
+func scopePart(s string) (p identity.Part, wrong string) {
+	return identity.Parse(s, identity.Peer, identity.Client, identity.Claim, identity.Header)
 }
 
 // replayedHeader refuses what belongs to one client, one moment or one connection.

@@ -3,7 +3,10 @@
 // host's part, and so is the answer to a key that was used for another request.
 package main
 
-import "github.com/porchedge/porch/guest"
+import (
+	"github.com/porchedge/porch/filters/identity"
+	"github.com/porchedge/porch/guest"
+)
 
 func main() {}
 
@@ -16,6 +19,7 @@ func porchRequest() int32 { return guest.OnRequest(onRequest) }
 // The configured policy. An instance is configured once, before its first request.
 var (
 	once     guest.Once
+	scope    []identity.Part // none: keys are everybody's
 	header   string
 	methods  []string
 	required bool

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/porchedge/porch/filters/identity"
 	"github.com/porchedge/porch/guest"
 )
 
@@ -28,6 +29,10 @@ func onRequest(r *guest.Request) {
 		r.Refuse(wrong)
 		return
 	}
+	if key, wrong = scoped(r, key); wrong != nil {
+		r.Refuse(wrong)
+		return
+	}
 	digest, err := r.Digest(parts)
 	if err != nil {
 		r.Fail("the request has no fingerprint: " + err.Error())
@@ -38,6 +43,23 @@ func onRequest(r *guest.Request) {
 		r.Fail("the key could not be claimed: " + err.Error())
 	}
 }
+
+// scoped puts the parts of the scope before a key, so that nobody meets a key of another scope. A key without
+// a scope is itself; it can be none with one, whose first two bytes are a length and not both printable.
+func scoped(r *guest.Request, key []byte) ([]byte, *guest.Problem) {
+	if len(scope) == 0 {
+		return key, nil
+	}
+	whole.Reset()
+	if wrong := identity.Add(scope, r, &whole); wrong != nil {
+		return nil, wrong
+	}
+	whole.Add(key)
+	return identity.Bytes(&whole)
+}
+
+// whole is the key of a request with its scope; an instance handles one at a time.
+var whole guest.Key
 
 func keyed(method []byte) bool {
 	return slices.Contains(methods, string(method))

@@ -20,6 +20,7 @@ type window struct {
 type flight struct {
 	digest [abi.DigestSize]byte
 	stored bool
+	lost   bool // nobody knows how it ended
 }
 
 // Count implements the host function: fixed windows, all or none.
@@ -110,10 +111,14 @@ func (h *Host) Begin(policy int32, key []byte, digest *[abi.DigestSize]byte) int
 	switch f := h.flights[id]; {
 	case f == nil:
 		h.flights[id] = &flight{digest: *digest}
+		h.exchange.flight = id
+		h.exchange.refuses = h.Policies[policy].once.OnUnknown == abi.OnUnknownRefuse
 	case f.digest != *digest:
 		claim = abi.Mismatch
 	case f.stored:
 		claim = abi.Replay
+	case f.lost:
+		claim = abi.Unknown
 	default:
 		claim = abi.Joined
 	}
@@ -123,13 +128,24 @@ func (h *Host) Begin(policy int32, key []byte, digest *[abi.DigestSize]byte) int
 
 // Finish ends the flight that x owns: its response is stored, or the key is free again.
 func (h *Host) Finish(x *Exchange, stored bool) {
-	for id, f := range h.flights {
-		if !x.Claimed || x.Claim != abi.Execute || !strings.HasSuffix(id, "\x00"+x.Key) {
-			continue
-		}
-		if f.stored = stored; !stored {
-			delete(h.flights, id)
-		}
+	switch {
+	case x.flight == "":
+	case stored:
+		h.flights[x.flight].stored = true
+	default:
+		delete(h.flights, x.flight)
+	}
+}
+
+// Lose ends the flight that x owns without anybody knowing how: later claims are Unknown where the policy
+// refuses that, else the key is free again.
+func (h *Host) Lose(x *Exchange) {
+	switch {
+	case x.flight == "":
+	case x.refuses:
+		h.flights[x.flight].lost = true
+	default:
+		delete(h.flights, x.flight)
 	}
 }
 
@@ -173,7 +189,7 @@ func (h *Host) Digest(parts int32, out *[abi.DigestSize]byte) int32 {
 
 // ClaimName names a result of Begin.
 func ClaimName(claim int32) string {
-	names := [...]string{"execute", "joined", "replay", "mismatch"}
+	names := [...]string{"execute", "joined", "replay", "mismatch", "unknown"}
 	if claim < 0 || int(claim) >= len(names) {
 		return strconv.Itoa(int(claim))
 	}

@@ -52,7 +52,8 @@ func (h *Host) checkPolicy(p *Policy) (abi.Condition, string) {
 			return abi.Invalid, err.Error()
 		}
 		s := &p.once
-		if s.TTLMS < 1 || s.MaxWaitMS < 1 || s.MaxWaiters < 1 || s.MaxResponse < 0 || s.MaxKeys < 0 {
+		if s.TTLMS < 1 || s.MaxWaitMS < 1 || s.MaxWaiters < 1 || s.MaxResponse < 0 || s.MaxKeys < 0 ||
+			s.OnUnknown != "" && s.OnUnknown != abi.OnUnknownRerun && s.OnUnknown != abi.OnUnknownRefuse {
 			return abi.Invalid, "spec out of bounds"
 		}
 	default:

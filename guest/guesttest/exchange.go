@@ -68,8 +68,10 @@ type Exchange struct {
 	// Replayed and Executed say what the filter reads as outcome.
 	Replayed, Executed bool
 
-	sent   Request
-	writes int
+	sent    Request
+	writes  int
+	flight  string // that it owns, under its key in Host.flights
+	refuses bool   // the flight's policy refuses unknown outcomes
 }
 
 // Response is a response on its way back.

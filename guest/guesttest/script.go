@@ -31,7 +31,7 @@ type Filter struct {
 //	                                        a token that the host knows, with its claims, JSON
 //	property name=FILTER/NAME value=V       what another filter leaves for the next request
 //	response [status=N]                     the header of a response to the last request, on its way back
-//	finish [stored]                         ends the flight that the last request owns
+//	finish [stored|lost]                    ends the flight that the last request owns
 //	advance DURATION                        moves the clocks
 func Script(t *testing.T, path string, h *Host, f Filter) {
 	s := &script{host: h, filter: f}
@@ -65,6 +65,10 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	case "response":
 		return s.response(t, d)
 	case "finish":
+		if d.HasArg("lost") {
+			s.host.Lose(s.last)
+			return ""
+		}
 		s.host.Finish(s.last, d.HasArg("stored"))
 		return ""
 	case "advance":

@@ -34,6 +34,8 @@ type Exchange struct {
 	Next int
 	// Tickets are what the response rests on; it leaves when all are durable.
 	Tickets pool.Tickets
+	// Gate are those of them that must be durable before anything is sent upstream.
+	Gate pool.Tickets
 	// Begun is true once a begin of the exchange had a result: there is no second one.
 	Begun bool
 	// Claim is set by the one begin of the exchange, at place ClaimPlace.
@@ -41,6 +43,9 @@ type Exchange struct {
 	ClaimPlace int
 	// Once is the spec of the claim's policy.
 	Once *abi.OnceSpec
+	// Sent is true from the moment on when a byte of the request may have gone upstream. It is false again
+	// once it is proven that none did.
+	Sent bool
 	// UpstreamStatus is the status that the upstream answered with; 0 if it did not.
 	UpstreamStatus int
 	// Replayed is true when Response comes from a stored row.

@@ -31,6 +31,7 @@ func (x *Exchange) Reset() {
 	x.Properties.Reset()
 	x.Arena.Reset()
 	x.Tickets.Reset()
+	x.Gate.Reset()
 	*x = Exchange{
 		Request:    Request{Header: Header{Fields: keep(x.Request.Header.Fields)}},
 		Response:   Response{Header: Header{Fields: keep(x.Response.Header.Fields)}},
@@ -38,6 +39,7 @@ func (x *Exchange) Reset() {
 		Arena:      x.Arena,
 		Places:     x.Places[:0],
 		Tickets:    x.Tickets,
+		Gate:       x.Gate,
 	}
 }
 

@@ -24,7 +24,8 @@ func TestResetEmptiesEverything(t *testing.T) {
 	if n := len(x.Places) + len(x.Properties.All()) + len(x.Request.Header.Fields) + len(x.Response.Header.Fields) + len(x.Arena.chunk); n != 0 {
 		t.Errorf("%d entries are left in lists", n)
 	}
-	x.Places, x.Properties, x.Arena, x.Tickets = nil, Properties{}, Arena{}, Exchange{}.Tickets
+	x.Places, x.Properties, x.Arena = nil, Properties{}, Arena{}
+	x.Tickets, x.Gate = Exchange{}.Tickets, Exchange{}.Gate
 	x.Request.Header, x.Response.Header = Header{}, Header{}
 	if !reflect.DeepEqual(x, Exchange{}) {
 		t.Errorf("left: %+v", x)

@@ -113,6 +113,8 @@ func (in *instance) begin(stack []uint64) int64 {
 		return int64(abi.Joined)
 	case pool.Replay:
 		return int64(abi.Replay)
+	case pool.Unknown:
+		return int64(abi.Unknown)
 	default:
 		x.Places[in.place].Mismatched = true
 		return int64(abi.Mismatch)

@@ -63,6 +63,10 @@ func onceSpec(text []byte) (*abi.OnceSpec, pool.OnceSpec, error) {
 		within("max_response", s.MaxResponse, 0, math.MaxInt32),
 		within("max_keys", s.MaxKeys, 0, math.MaxInt64),
 	}
+	refuses, known := unknownRules[s.OnUnknown]
+	if !known {
+		problems = append(problems, fmt.Errorf("on_unknown is %q; it is rerun or refuse", oneLine([]byte(s.OnUnknown), 64)))
+	}
 	for _, name := range s.Headers {
 		if len(name) > abi.MaxFieldName || !isToken([]byte(name)) {
 			problems = append(problems, fmt.Errorf("headers: %q is not the name of a field", oneLine([]byte(name), 64)))
@@ -73,8 +77,13 @@ func onceSpec(text []byte) (*abi.OnceSpec, pool.OnceSpec, error) {
 		MaxWait:    time.Duration(s.MaxWaitMS) * time.Millisecond,
 		MaxWaiters: int(s.MaxWaiters),
 		MaxKeys:    s.MaxKeys,
+
+		RefuseUnknown: refuses,
 	}, errors.Join(problems...)
 }
+
+// unknownRules say for each on_unknown whether duplicates are refused.
+var unknownRules = map[string]bool{"": false, abi.OnUnknownRerun: false, abi.OnUnknownRefuse: true}
 
 func within(name string, v, least, most int64) error {
 	if v < least || v > most {

@@ -27,6 +27,10 @@ var (
 		Status: http.StatusConflict,
 		Detail: "the request with this key has run, and its response was not kept",
 	}
+	unknown = problem.Problem{
+		Status: http.StatusConflict,
+		Detail: "a request with this key was sent on, and nobody knows what became of it; find out before you use a new key",
+	}
 )
 
 // The host's own answers about an upstream or a body that failed.
@@ -53,15 +57,22 @@ func conditionDetail(c abi.Condition) string {
 
 // forward sends x upstream and turns a failure into the host's answer.
 func (c *Chain) forward(x *exchange.Exchange) {
+	x.Sent = true // until there is proof that it was not, should anything panic
 	err := c.upstream.Forward(x)
 	if err == nil {
 		x.UpstreamStatus = x.Response.Status
 		return
 	}
+	x.Sent = !provablyUnsent(err)
 	x.Response.Close()
 	c.log.LogAttrs(context.Background(), slog.LevelWarn, "upstream failed",
 		slog.String("route", x.Route), slog.String("request", x.ID), slog.Any("error", err))
 	problem.Fill(x, upstreamProblem(err))
+}
+
+func provablyUnsent(err error) bool {
+	var failure *upstream.Error
+	return errors.As(err, &failure) && !failure.Sent
 }
 
 func upstreamProblem(err error) problem.Problem {

@@ -116,14 +116,29 @@ func (c *Chain) Advance(x *exchange.Exchange) Step {
 // filters that continued. It returns once everything that the response rests on is durable. After an
 // error the response must not leave: the client's connection is closed without a byte.
 func (c *Chain) Finish(x *exchange.Exchange) error {
-	if x.Response.Source == exchange.FromNone {
-		c.forward(x)
+	if err := c.send(x); err != nil {
+		return err
 	}
 	c.back(x)
 	if err := x.Tickets.Wait(); err != nil {
 		x.Response.Close()
 		return err
 	}
+	return nil
+}
+
+// send sends x upstream, if nobody has answered, once all is durable that must be before the first byte.
+func (c *Chain) send(x *exchange.Exchange) error {
+	if x.Response.Source == exchange.FromNone {
+		c.start(x)
+	}
+	if x.Response.Source != exchange.FromNone {
+		return nil
+	}
+	if err := x.Gate.Wait(); err != nil {
+		return err
+	}
+	c.forward(x)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/porchedge/porch/abi"
 	"github.com/porchedge/porch/host/edge/problem"
 	"github.com/porchedge/porch/host/exchange"
 	"github.com/porchedge/porch/pool"
@@ -50,7 +51,33 @@ func (c *Chain) board(x *exchange.Exchange) {
 	case pool.Mismatch:
 		release(x)
 		problem.Fill(x, mismatch)
+	case pool.Unknown:
+		release(x)
+		problem.Fill(x, unknown)
 	}
+}
+
+// start has the owner's policy store that its request is about to be sent, if it is one that refuses unknown
+// outcomes. Where that cannot be stored the filter's failure policy says what becomes of the request.
+func (c *Chain) start(x *exchange.Exchange) {
+	if x.Claim == nil {
+		return
+	}
+	err := x.Claim.Start(&x.Gate)
+	if err == nil {
+		return
+	}
+	i := x.ClaimPlace
+	releaseAt(x, i)
+	if c.places[i].Open {
+		c.passOpen(i)
+		return
+	}
+	condition := abi.Unavailable
+	if errors.Is(err, pool.ErrCapacity) {
+		condition = abi.Capacity
+	}
+	problem.Fill(x, problem.Unavailable(conditionDetail(condition)))
 }
 
 func waitProblem(err error) problem.Problem {
@@ -83,10 +110,15 @@ const replayedName = "Idempotent-Replayed"
 
 // settle ends the owner's flight with the response as it reaches the claim's place. Only an upstream's
 // success may be stored. Once there was one the flight completes, whatever became of the response since:
-// a duplicate must not run a second time.
+// a duplicate must not run a second time. What was sent and has no answer is of an unknown outcome.
 func (c *Chain) settle(x *exchange.Exchange) {
-	if !storable(x.UpstreamStatus) {
+	switch {
+	case storable(x.UpstreamStatus):
+	case x.Sent && x.UpstreamStatus == 0:
 		release(x)
+		return
+	default:
+		c.forget(x)
 		return
 	}
 	r := &x.Response
@@ -97,7 +129,7 @@ func (c *Chain) settle(x *exchange.Exchange) {
 	whole, err := hold(&r.Body, x.Once.MaxResponse)
 	switch {
 	case err != nil:
-		// The upstream broke off: its outcome is unknown, so the next one runs.
+		// The upstream broke off: its outcome is unknown.
 		release(x)
 		r.Close()
 		problem.Fill(x, upstreamProblem(err))
@@ -105,6 +137,16 @@ func (c *Chain) settle(x *exchange.Exchange) {
 		c.complete(x, appendRecord(nil, r, x.Once.Headers))
 	default:
 		c.complete(x, nil)
+	}
+}
+
+// forget gives the claim back because it is known that there is nothing to replay.
+func (c *Chain) forget(x *exchange.Exchange) {
+	err := x.Claim.Forget(&x.Tickets)
+	release(x)
+	if err != nil {
+		c.log.LogAttrs(context.Background(), slog.LevelError, "a started request cannot be forgotten; its key refuses until its time is up",
+			slog.String("request", x.ID), slog.Any("error", err))
 	}
 }
 

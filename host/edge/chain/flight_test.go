@@ -20,7 +20,12 @@ import (
 // openPool is a real pool whose disk is memory. When the test ends no flight may be open.
 func openPool(t *testing.T) *pool.Pool {
 	t.Helper()
-	s, err := store.Open(store.Config{Path: "data", FS: vfs.NewMem(), Shards: 2})
+	return openPoolOn(t, vfs.NewMem())
+}
+
+func openPoolOn(t *testing.T, disk vfs.FS) *pool.Pool {
+	t.Helper()
+	s, err := store.Open(store.Config{Path: "data", FS: disk, Shards: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +51,17 @@ type once struct {
 
 func newOnce(t *testing.T, maxWait time.Duration) *once {
 	t.Helper()
-	p := openPool(t)
-	policy, err := p.Once("once", "default", pool.OnceSpec{TTL: time.Hour, MaxWait: maxWait, MaxWaiters: 100})
+	return onceOf(t, pool.OnceSpec{TTL: time.Hour, MaxWait: maxWait, MaxWaiters: 100})
+}
+
+func onceOf(t *testing.T, spec pool.OnceSpec) *once {
+	t.Helper()
+	return onceOn(t, openPool(t), spec)
+}
+
+func onceOn(t *testing.T, p *pool.Pool, spec pool.OnceSpec) *once {
+	t.Helper()
+	policy, err := p.Once("once", "default", spec)
 	if err != nil {
 		t.Fatal(err)
 	}
