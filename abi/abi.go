@@ -35,6 +35,7 @@ const (
 
 	FuncVerifier = "verifier"
 	FuncVerify   = "verify"
+	FuncReserve  = "reserve"
 )
 
 // Condition is a negative result of a host function: a named reason why it has no result.
@@ -70,10 +71,11 @@ const (
 // Kind is what a policy does.
 type Kind int32
 
-// The kinds of policy. 3 is kept for guards.
+// The kinds of policy.
 const (
 	KindLimit Kind = 1
 	KindOnce  Kind = 2
+	KindGuard Kind = 3
 )
 
 // Results of count.
@@ -90,6 +92,12 @@ const (
 	Mismatch int32 = 3
 	// Unknown: a request with this digest was started, and nobody knows how it ended.
 	Unknown int32 = 4
+)
+
+// Results of reserve.
+const (
+	Reserved  int32 = 0
+	Duplicate int32 = 1
 )
 
 // Field names a part of the exchange, the first argument of get, list, set, add and remove.
@@ -174,6 +182,7 @@ const (
 	MaxKey          = 1024     // bytes of a key
 	MaxCost         = 1 << 53  // largest cost and limit
 	MaxCharges      = 64       // charges of one count
+	MaxReservations = 16       // reservations of one exchange
 	MaxPolicies     = 64       // policies of one filter
 	MaxPolicyName   = 64       // bytes of a policy's name
 	MaxSpec         = 64 << 10 // bytes of a policy's spec

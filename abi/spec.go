@@ -21,6 +21,12 @@ type OnceSpec struct {
 	OnUnknown string `json:"on_unknown,omitempty"`
 }
 
+// GuardSpec is the JSON of a policy of KindGuard.
+type GuardSpec struct {
+	TTLMS   int64 `json:"ttl_ms"`             // how long a reservation lasts, from its admission
+	MaxKeys int64 `json:"max_keys,omitempty"` // keys present at once; 0 takes the host's default
+}
+
 // VerifierSpec is the JSON of a verifier: how tokens are verified. Its members have the names that a
 // configuration should have, so that a mistake is told at its place.
 type VerifierSpec struct {

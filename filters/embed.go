@@ -22,7 +22,7 @@ var (
 )
 
 // known are the filters of Porch, in the order of the alphabet.
-var known = []string{"idempotency", "jwt", "ratelimit"}
+var known = []string{"idempotency", "jwt", "ratelimit", "replayguard"}
 
 // Names returns the names that Open knows.
 func Names() []string { return slices.Clone(known) }

@@ -26,6 +26,9 @@ func TestRequestsDoNotAllocate(t *testing.T) {
 		{"idempotency", `{}`, guesttest.Request{
 			Method: "POST", Header: []guesttest.Field{{Name: "Idempotency-Key", Value: `"8e03978e"`}},
 		}},
+		{"replayguard", `{"key": ["header:X-Event-ID", "client"]}`, guesttest.Request{
+			Method: "POST", Header: []guesttest.Field{{Name: "X-Event-ID", Value: "e-1"}},
+		}},
 		{"jwt", `{"algorithms": ["HS256"], "key": {"env": "K"}, "issuer": "i", "audience": "a", "body_hash": "bh", "remove": true}`, guesttest.Request{
 			Header: []guesttest.Field{{Name: "Authorization", Value: "Bearer good"}},
 		}},

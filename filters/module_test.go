@@ -136,6 +136,9 @@ func (m *module) offer(ctx context.Context, runtime wazero.Runtime) error {
 			}
 			return m.Count(charges, m.bytes(verdictsPtr, uint32(n)*abi.VerdictSize))
 		},
+		abi.FuncReserve: func(policy int32, keyPtr, keyLen uint32) int32 {
+			return m.Reserve(policy, m.bytes(keyPtr, keyLen))
+		},
 		abi.FuncBegin: func(policy int32, keyPtr, keyLen, digestPtr uint32) int32 {
 			digest := [abi.DigestSize]byte(m.bytes(digestPtr, abi.DigestSize))
 			return m.Begin(policy, m.bytes(keyPtr, keyLen), &digest)

@@ -24,6 +24,14 @@ func HeaderName(s string) (wrong string) {
 	return ""
 }
 
+// Method says what is wrong with the name of a method.
+func Method(s string) (wrong string) {
+	if s == "" || len(s) > abi.MaxFieldName || !consistsOf(s, tokens) || strings.ToUpper(s) != s {
+		return "must be a method, in capitals"
+	}
+	return ""
+}
+
 // PolicyName says what is wrong with the name of a policy.
 func PolicyName(s string) (wrong string) {
 	if s == "" || len(s) > abi.MaxPolicyName || !consistsOf(s, names) {

@@ -49,6 +49,15 @@ func onceJSON(s abi.OnceSpec) []byte {
 	return append(b, '}')
 }
 
+func guardJSON(s abi.GuardSpec) []byte {
+	b := append([]byte(nil), `{"ttl_ms":`...)
+	b = strconv.AppendInt(b, s.TTLMS, 10)
+	if s.MaxKeys != 0 {
+		b = appendMember(b, "max_keys", s.MaxKeys)
+	}
+	return append(b, '}')
+}
+
 func appendMember(b []byte, name string, n int64) []byte {
 	b = append(b, ',', '"')
 	b = append(b, name...)

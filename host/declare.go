@@ -26,4 +26,12 @@ func (declarer) Begin(*pool.Policy, []byte, [32]byte, *pool.Tickets) (*pool.Clai
 	return nil, pool.ErrUnavailable
 }
 
+func (declarer) Guard(_, _ string, spec pool.GuardSpec) (*pool.Policy, error) {
+	return new(pool.Policy), spec.Check()
+}
+
+func (declarer) Reserve(*pool.Policy, []byte, *pool.Tickets) (pool.Reservation, bool, error) {
+	return pool.Reservation{}, false, pool.ErrUnavailable
+}
+
 func (declarer) StoreTime() time.Duration { return 0 }

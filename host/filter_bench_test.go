@@ -30,6 +30,9 @@ var filterCalls = map[string][]filterCall{
 		{name: "refused", config: benchTokens, header: [2]string{"Authorization", "Bearer " + benchToken()[1:]}},
 		{name: "without a token", config: benchTokens},
 	},
+	"replayguard": {
+		{name: "duplicate", config: `{"key": ["const:all"]}`},
+	},
 	"idempotency": {
 		{name: "without a key", config: `{}`},
 		{name: "with a key", config: `{}`, header: [2]string{"Idempotency-Key", "8e03978e-40d5-43dd-bc93-6894a57f9324"}},

@@ -167,7 +167,8 @@ var _ = clause("POLICY-4", func(t *testing.T) {
 	good := fixed(1, 1)
 	for name, call := range map[string]string{
 		"kind 0":             policy(0, "p", good),
-		"kind 3":             policy(3, "p", good),
+		"kind 4":             policy(4, "p", good),
+		"a guard of a limit": policy(abi.KindGuard, "p", good),
 		"no JSON":            policy(abi.KindLimit, "p", "limit"),
 		"an empty spec":      policy(abi.KindLimit, "p", ""),
 		"two values":         policy(abi.KindLimit, "p", good+good),

@@ -24,6 +24,7 @@ var _ = clause("MEM-1", func(t *testing.T) {
 		"raw count 0 1 " + outside,
 		"raw begin 1 " + outside + " 100 0",
 		"raw begin 1 4096 1 " + outside,
+		"raw reserve 2 " + outside + " 100",
 		"raw digest 1 " + outside,
 		"raw log 1 " + outside + " 100",
 		"raw log 1 1024 4294967295",

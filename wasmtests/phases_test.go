@@ -71,8 +71,8 @@ var _ = clause("PHASE-3", func(t *testing.T) {
 
 var _ = clause("PHASE-4", func(t *testing.T) {
 	s := open(t, probing("p", policy(abi.KindLimit, "l", fixed(10, hour)), policy(abi.KindOnce, "o", once())))
-	got := s.runBack(respond(200), count(charge(0, "k", 1, 0)), begin(1, "k", "d"), "digest 1", "verify 0 a 10")
-	want(t, got[4:], wrongPhase)
+	got := s.runBack(respond(200), count(charge(0, "k", 1, 0)), begin(1, "k", "d"), "digest 1", "verify 0 a 10", reserve(0, "k"))
+	want(t, got[4:], wrongPhase, wrongPhase)
 	want(t, got[:3], wrongPhase, wrongPhase, wrongPhase)
 	wantIn(t, got[3], wrongPhase)
 	want(t, s.run(begin(1, "k", "d")), done)

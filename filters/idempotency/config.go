@@ -109,8 +109,5 @@ func method(s string) string {
 	case "CONNECT":
 		return "CONNECT is not served"
 	}
-	if guest.HeaderName(s) != "" || strings.ToUpper(s) != s {
-		return "must be a method, in capitals"
-	}
-	return ""
+	return guest.Method(s)
 }

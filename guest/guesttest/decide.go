@@ -149,6 +149,38 @@ func (h *Host) Lose(x *Exchange) {
 	}
 }
 
+// Reserve implements the host function.
+func (h *Host) Reserve(policy int32, key []byte) int32 {
+	switch {
+	case h.phase != phaseRequest:
+		return int32(abi.WrongPhase)
+	case policy < 0 || int(policy) >= len(h.Policies) || h.Policies[policy].Kind != abi.KindGuard ||
+		len(key) < 1 || len(key) > abi.MaxKey:
+		return int32(abi.Invalid)
+	case len(h.exchange.reserved) == abi.MaxReservations:
+		return int32(abi.TooLarge)
+	}
+	h.exchange.Key = string(key)
+	if h.failNow() {
+		return int32(h.exchange.Condition)
+	}
+	p := &h.Policies[policy]
+	id := p.Name + "\x00" + string(key)
+	if ends, taken := h.reservations[id]; taken && h.Store < ends {
+		return h.decided(abi.Duplicate)
+	}
+	h.reservations[id] = h.Store + time.Duration(p.guard.TTLMS)*time.Millisecond
+	h.exchange.reserved = append(h.exchange.reserved, id)
+	return h.decided(abi.Reserved)
+}
+
+// Unsent gives back what x has reserved: nothing of it went upstream.
+func (h *Host) Unsent(x *Exchange) {
+	for _, id := range x.reserved {
+		delete(h.reservations, id)
+	}
+}
+
 func (h *Host) decided(result int32) int32 {
 	h.exchange.Decided = append(h.exchange.Decided, result)
 	return result

@@ -56,6 +56,13 @@ func (h *Host) checkPolicy(p *Policy) (abi.Condition, string) {
 			s.OnUnknown != "" && s.OnUnknown != abi.OnUnknownRerun && s.OnUnknown != abi.OnUnknownRefuse {
 			return abi.Invalid, "spec out of bounds"
 		}
+	case abi.KindGuard:
+		if err := decode(p.Spec, &p.guard); err != nil {
+			return abi.Invalid, err.Error()
+		}
+		if p.guard.TTLMS < 1 || p.guard.MaxKeys < 0 {
+			return abi.Invalid, "spec out of bounds"
+		}
 	default:
 		return abi.Invalid, "unknown kind"
 	}

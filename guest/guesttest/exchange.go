@@ -72,6 +72,8 @@ type Exchange struct {
 	writes  int
 	flight  string // that it owns, under its key in Host.flights
 	refuses bool   // the flight's policy refuses unknown outcomes
+
+	reserved []string // under their keys in Host.reservations
 }
 
 // Response is a response on its way back.

@@ -37,6 +37,7 @@ type Host struct {
 	fail          abi.Condition
 	windows       map[string]*window
 	flights       map[string]*flight
+	reservations  map[string]time.Duration // until when, store time
 }
 
 // Policy is a declared policy.
@@ -47,6 +48,7 @@ type Policy struct {
 
 	limit abi.LimitSpec
 	once  abi.OnceSpec
+	guard abi.GuardSpec
 }
 
 // Need is a declared need.
@@ -89,7 +91,9 @@ func (h *Host) Reset() {
 		Wall:    time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC),
 		windows: make(map[string]*window),
 		flights: make(map[string]*flight),
-		Tokens:  make(map[string]Token),
+
+		reservations: make(map[string]time.Duration),
+		Tokens:       make(map[string]Token),
 	}
 }
 

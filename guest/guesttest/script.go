@@ -32,6 +32,7 @@ type Filter struct {
 //	property name=FILTER/NAME value=V       what another filter leaves for the next request
 //	response [status=N]                     the header of a response to the last request, on its way back
 //	finish [stored|lost]                    ends the flight that the last request owns
+//	unsent                                  gives back what the last request reserved
 //	advance DURATION                        moves the clocks
 func Script(t *testing.T, path string, h *Host, f Filter) {
 	s := &script{host: h, filter: f}
@@ -70,6 +71,9 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 			return ""
 		}
 		s.host.Finish(s.last, d.HasArg("stored"))
+		return ""
+	case "unsent":
+		s.host.Unsent(s.last)
 		return ""
 	case "advance":
 		by, err := time.ParseDuration(d.CmdArgs[0].Key)

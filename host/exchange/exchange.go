@@ -36,6 +36,9 @@ type Exchange struct {
 	Tickets pool.Tickets
 	// Gate are those of them that must be durable before anything is sent upstream.
 	Gate pool.Tickets
+	// Reservations are the identities that the exchange has reserved, at most abi.MaxReservations. They are given
+	// back where nothing was sent, and kept otherwise.
+	Reservations []pool.Reservation
 	// Begun is true once a begin of the exchange had a result: there is no second one.
 	Begun bool
 	// Claim is set by the one begin of the exchange, at place ClaimPlace.

@@ -32,6 +32,7 @@ func (x *Exchange) Reset() {
 	x.Arena.Reset()
 	x.Tickets.Reset()
 	x.Gate.Reset()
+	clear(x.Reservations)
 	*x = Exchange{
 		Request:    Request{Header: Header{Fields: keep(x.Request.Header.Fields)}},
 		Response:   Response{Header: Header{Fields: keep(x.Response.Header.Fields)}},
@@ -40,6 +41,8 @@ func (x *Exchange) Reset() {
 		Places:     x.Places[:0],
 		Tickets:    x.Tickets,
 		Gate:       x.Gate,
+
+		Reservations: x.Reservations[:0],
 	}
 }
 

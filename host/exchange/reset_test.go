@@ -21,10 +21,10 @@ func TestResetEmptiesEverything(t *testing.T) {
 			t.Errorf("place %d keeps %+v", i, p)
 		}
 	}
-	if n := len(x.Places) + len(x.Properties.All()) + len(x.Request.Header.Fields) + len(x.Response.Header.Fields) + len(x.Arena.chunk); n != 0 {
+	if n := len(x.Places) + len(x.Properties.All()) + len(x.Request.Header.Fields) + len(x.Response.Header.Fields) + len(x.Arena.chunk) + len(x.Reservations); n != 0 {
 		t.Errorf("%d entries are left in lists", n)
 	}
-	x.Places, x.Properties, x.Arena = nil, Properties{}, Arena{}
+	x.Places, x.Properties, x.Arena, x.Reservations = nil, Properties{}, Arena{}, nil
 	x.Tickets, x.Gate = Exchange{}.Tickets, Exchange{}.Gate
 	x.Request.Header, x.Response.Header = Header{}, Header{}
 	if !reflect.DeepEqual(x, Exchange{}) {

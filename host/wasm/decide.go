@@ -14,6 +14,8 @@ type Decider interface {
 	Limit(filter, name string, spec pool.LimitSpec) (*pool.Policy, error)
 	Once(filter, name string, spec pool.OnceSpec) (*pool.Policy, error)
 	Count(charges []pool.Charge, verdicts []pool.Verdict, tickets *pool.Tickets) (bool, error)
+	Guard(filter, name string, spec pool.GuardSpec) (*pool.Policy, error)
+	Reserve(policy *pool.Policy, key []byte, tickets *pool.Tickets) (pool.Reservation, bool, error)
 	Begin(policy *pool.Policy, key []byte, digest [32]byte, tickets *pool.Tickets) (*pool.Claim, error)
 	// StoreTime is the time that decisions rest on: it only moves forward.
 	StoreTime() time.Duration
@@ -119,6 +121,31 @@ func (in *instance) begin(stack []uint64) int64 {
 		x.Places[in.place].Mismatched = true
 		return int64(abi.Mismatch)
 	}
+}
+
+// reserve claims an identity for the time that its policy says.
+func (in *instance) reserve(stack []uint64) int64 {
+	key := in.bytes(stack[1], stack[2])
+	policy := in.version.policyOf(uint32(stack[0]), abi.KindGuard)
+	if policy == nil || len(key) == 0 || len(key) > abi.MaxKey {
+		return condition(abi.Invalid)
+	}
+	x := in.x
+	if len(x.Reservations) == abi.MaxReservations {
+		return condition(abi.TooLarge)
+	}
+	in.keys = append(in.keys[:0], key...)
+	in.pause()
+	reservation, reserved, err := in.version.decider.Reserve(policy.pool, in.keys, &x.Gate)
+	in.resume()
+	switch {
+	case err != nil:
+		return in.undecided(err)
+	case !reserved:
+		return int64(abi.Duplicate)
+	}
+	x.Reservations = append(x.Reservations, reservation)
+	return int64(abi.Reserved)
 }
 
 // undecided turns an error of the pool into a condition, and leaves what the host must act on at the

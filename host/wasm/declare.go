@@ -89,6 +89,8 @@ func (in *instance) declarePolicy(p *policy, name []byte) (abi.Condition, error)
 		err = in.declareLimit(p)
 	case abi.KindOnce:
 		err = in.declareOnce(p)
+	case abi.KindGuard:
+		err = in.declareGuard(p)
 	default:
 		err = fmt.Errorf("kind %d is unknown", p.kind)
 	}
@@ -111,6 +113,15 @@ func (in *instance) declareOnce(p *policy) error {
 	}
 	p.once = once
 	p.pool, err = in.version.decider.Once(in.version.filter, p.name, spec)
+	return err
+}
+
+func (in *instance) declareGuard(p *policy) error {
+	spec, err := guardSpec(p.spec)
+	if err != nil || !in.first {
+		return err
+	}
+	p.pool, err = in.version.decider.Guard(in.version.filter, p.name, spec)
 	return err
 }
 

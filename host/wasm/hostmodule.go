@@ -56,6 +56,7 @@ var hostFunctions = []hostFunction{
 	{abi.FuncRespond, []api.ValueType{i32}, resultI32, phaseRequest, (*instance).respond},
 	{abi.FuncCount, []api.ValueType{i32, i32, i32}, resultI32, phaseRequest, (*instance).count},
 	{abi.FuncBegin, []api.ValueType{i32, i32, i32, i32}, resultI32, phaseRequest, (*instance).begin},
+	{abi.FuncReserve, []api.ValueType{i32, i32, i32}, resultI32, phaseRequest, (*instance).reserve},
 	{abi.FuncDigest, []api.ValueType{i32, i32}, resultI32, phaseRequest, (*instance).digest},
 	{abi.FuncClock, []api.ValueType{i32}, []api.ValueType{i64}, phaseAny &^ phaseAnswered, (*instance).clock},
 	{abi.FuncLog, []api.ValueType{i32, i32, i32}, resultI32, phaseAny, (*instance).log},

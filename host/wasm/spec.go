@@ -85,6 +85,19 @@ func onceSpec(text []byte) (*abi.OnceSpec, pool.OnceSpec, error) {
 // unknownRules say for each on_unknown whether duplicates are refused.
 var unknownRules = map[string]bool{"": false, abi.OnUnknownRerun: false, abi.OnUnknownRefuse: true}
 
+// guardSpec reads the spec of a guard.
+func guardSpec(text []byte) (pool.GuardSpec, error) {
+	var s abi.GuardSpec
+	if err := strictJSON(text, &s); err != nil {
+		return pool.GuardSpec{}, err
+	}
+	err := errors.Join(
+		within("ttl_ms", s.TTLMS, 1, maxMilliseconds),
+		within("max_keys", s.MaxKeys, 0, math.MaxInt64),
+	)
+	return pool.GuardSpec{TTL: time.Duration(s.TTLMS) * time.Millisecond, MaxKeys: s.MaxKeys}, err
+}
+
 func within(name string, v, least, most int64) error {
 	if v < least || v > most {
 		return fmt.Errorf("%s is %d; it is from %d to %d", name, v, least, most)

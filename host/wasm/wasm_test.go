@@ -104,6 +104,12 @@ func (d *decider) Count(charges []pool.Charge, verdicts []pool.Verdict, _ *pool.
 	return true, nil
 }
 
+func (d *decider) Guard(string, string, pool.GuardSpec) (*pool.Policy, error) { return nil, nil }
+
+func (d *decider) Reserve(*pool.Policy, []byte, *pool.Tickets) (pool.Reservation, bool, error) {
+	return pool.Reservation{}, true, nil
+}
+
 func (d *decider) Begin(_ *pool.Policy, key []byte, _ [32]byte, _ *pool.Tickets) (*pool.Claim, error) {
 	if d.begin != nil {
 		return d.begin(key)

@@ -44,6 +44,7 @@ var Signatures = map[string]Signature{
 	abi.FuncRemove:  {[]Type{I32, I32, I32}, []Type{I32}},
 	abi.FuncRespond: {[]Type{I32}, []Type{I32}},
 	abi.FuncCount:   {[]Type{I32, I32, I32}, []Type{I32}},
+	abi.FuncReserve: {[]Type{I32, I32, I32}, []Type{I32}},
 	abi.FuncBegin:   {[]Type{I32, I32, I32, I32}, []Type{I32}},
 	abi.FuncDigest:  {[]Type{I32, I32}, []Type{I32}},
 	abi.FuncClock:   {[]Type{I32}, []Type{I64}},

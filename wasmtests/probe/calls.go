@@ -46,6 +46,9 @@ func hostCount(chargesPtr, n, verdictsPtr uint32) int32
 //go:wasmimport porch_v1 begin
 func hostBegin(policy, keyPtr, keyLen, digestPtr uint32) int32
 
+//go:wasmimport porch_v1 reserve
+func hostReserve(policy, keyPtr, keyLen uint32) int32
+
 //go:wasmimport porch_v1 digest
 func hostDigest(parts, outPtr uint32) int32
 
@@ -87,6 +90,8 @@ func raw(function string, n []uint32) int64 {
 		return int64(hostRespond(n[0]))
 	case "count":
 		return int64(hostCount(n[0], n[1], n[2]))
+	case "reserve":
+		return int64(hostReserve(n[0], n[1], n[2]))
 	case "begin":
 		return int64(hostBegin(n[0], n[1], n[2], n[3]))
 	case "digest":

@@ -31,6 +31,8 @@ var commands = map[string]func(words []string) string{
 	"need": func(w []string) string { return result(call("need", int32(number(w[0])), w[1], int32(number(w[2])))) },
 	// count CHARGE…, each POLICY|KEY|COST|LIMIT
 	"count": count,
+	// reserve POLICY KEY
+	"reserve": func(w []string) string { return result(call("reserve", int32(number(w[0])), w[1])) },
 	// begin POLICY KEY LETTER: the digest is that letter, 32 times
 	"begin": func(w []string) string {
 		digest := bytes.Repeat([]byte(w[2]), abi.DigestSize)

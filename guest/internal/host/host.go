@@ -33,6 +33,7 @@ type Host interface {
 	Respond(status int32) int32
 	Count(charges []Charge, verdicts []byte) int32
 	Begin(policy int32, key []byte, digest *[abi.DigestSize]byte) int32
+	Reserve(policy int32, key []byte) int32
 	Digest(parts int32, out *[abi.DigestSize]byte) int32
 	Clock(kind int32) int64
 	Log(level int32, text string) int32

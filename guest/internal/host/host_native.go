@@ -36,6 +36,8 @@ func Begin(policy int32, key []byte, digest *[abi.DigestSize]byte) int32 {
 	return Current.Begin(policy, key, digest)
 }
 
+func Reserve(policy int32, key []byte) int32 { return Current.Reserve(policy, key) }
+
 func Digest(parts int32, out *[abi.DigestSize]byte) int32 { return Current.Digest(parts, out) }
 
 func Clock(kind int32) int64 { return Current.Clock(kind) }

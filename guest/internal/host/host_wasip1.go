@@ -53,6 +53,10 @@ func count(charges unsafe.Pointer, n int32, verdicts unsafe.Pointer) int32
 //go:noescape
 func begin(policy int32, key unsafe.Pointer, size uint32, digest unsafe.Pointer) int32
 
+//go:wasmimport porch_v1 reserve
+//go:noescape
+func reserve(policy int32, key unsafe.Pointer, size uint32) int32
+
 //go:wasmimport porch_v1 digest
 //go:noescape
 func digest(parts int32, out unsafe.Pointer) int32
@@ -114,6 +118,10 @@ func Count(n int, verdicts []byte) int32 {
 
 func Begin(policy int32, key []byte, digest *[abi.DigestSize]byte) int32 {
 	return begin(policy, unsafe.Pointer(unsafe.SliceData(key)), uint32(len(key)), unsafe.Pointer(digest))
+}
+
+func Reserve(policy int32, key []byte) int32 {
+	return reserve(policy, unsafe.Pointer(unsafe.SliceData(key)), uint32(len(key)))
 }
 
 func Digest(parts int32, out *[abi.DigestSize]byte) int32 {

@@ -8,6 +8,7 @@ package chain
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/porchedge/porch/abi"
@@ -119,8 +120,9 @@ func (c *Chain) Finish(x *exchange.Exchange) error {
 	if err := c.send(x); err != nil {
 		return err
 	}
+	unreserve(x)
 	c.back(x)
-	if err := x.Tickets.Wait(); err != nil {
+	if err := errors.Join(x.Gate.Wait(), x.Tickets.Wait()); err != nil {
 		x.Response.Close()
 		return err
 	}
@@ -145,6 +147,7 @@ func (c *Chain) send(x *exchange.Exchange) error {
 // End gives back what x still holds. It is called exactly once, when the response has left or will not.
 func (c *Chain) End(x *exchange.Exchange) {
 	release(x)
+	unreserve(x)
 }
 
 // turn is filter i's turn on the way forward.
